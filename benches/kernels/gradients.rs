@@ -20,13 +20,16 @@ struct Pair<'a> {
     size: &'a str,
     /// Of the loss and of both, by hand.
     hand: [f64; 2],
-    /// The same of the executor, or why there are none.
-    ours: [Result<f64, &'a str>; 2],
+    /// The same of the executor, and how many times by hand that is in the same round; or why there are none.
+    ours: [Result<[f64; 2], &'a str>; 2],
 }
 
 fn pairs<'a>(lines: &'a [Line], executor: &str) -> Vec<Pair<'a>> {
     let ours = |l: &'a Line| match l.executors.iter().find(|(name, _)| *name == executor) {
-        Some((_, result)) => result.as_ref().map(|(ms, _)| *ms).map_err(String::as_str),
+        Some((name, result)) => {
+            let of_hand = l.of_hand.get(name).copied().unwrap_or(f64::NAN);
+            result.as_ref().map(|(ms, _)| [*ms, of_hand]).map_err(String::as_str)
+        }
         None => Err("not run"),
     };
     let pair = |loss: &'a Line| {
@@ -44,7 +47,10 @@ fn pairs<'a>(lines: &'a [Line], executor: &str) -> Vec<Pair<'a>> {
 
 /// How many times the loss the loss with its gradient takes, and how many times by hand, of each problem that ran.
 fn ratios(pairs: &[Pair<'_>]) -> Vec<[f64; 2]> {
-    let of = |p: &Pair<'_>| Some([p.ours[1].ok()? / p.ours[0].ok()?, p.ours[1].ok()? / p.hand[1]]);
+    let of = |p: &Pair<'_>| {
+        let ([loss, _], [both, of_hand]) = (p.ours[0].ok()?, p.ours[1].ok()?);
+        Some([both / loss, of_hand])
+    };
     pairs.iter().filter_map(of).collect()
 }
 
@@ -64,28 +70,30 @@ pub fn summary(lines: &[Line], executor: &str) -> String {
 pub fn markdown(lines: &[Line], executor: &str, rounds: usize, about: &str) -> String {
     let pairs = pairs(lines, executor);
     let mut out = format!(
-        "{about} Medians of {rounds} interleaved rounds, in milliseconds.\n\n\
+        "{about} Medians of {rounds} interleaved rounds, in milliseconds; *of by hand* are medians of the ratios of each \
+         round.\n\n\
          | problem | size | loss by hand | loss | of by hand | with gradient by hand | of the loss by hand | with gradient | \
          of the loss | of by hand |\n|---|---|{}\n",
         "--:|".repeat(8)
     );
     for p in &pairs {
-        let ours = |which: usize| p.ours[which].map_or("fails".into(), cell);
-        let ratio = |ours: Result<f64, &str>, of: Result<f64, &str>| match (ours, of) {
-            (Ok(ms), Ok(of)) => format!("{:.2}", ms / of),
+        let ms = |which: usize| p.ours[which].map_or("fails".into(), |[ms, _]| cell(ms));
+        let of_hand = |which: usize| p.ours[which].map_or(String::new(), |[_, ratio]| format!("{ratio:.2}"));
+        let of_loss = match p.ours {
+            [Ok([loss, _]), Ok([both, _])] => format!("{:.2}", both / loss),
             _ => String::new(),
         };
         let cells = [
             p.name.to_string(),
             p.size.to_string(),
             cell(p.hand[0]),
-            ours(0),
-            ratio(p.ours[0], Ok(p.hand[0])),
+            ms(0),
+            of_hand(0),
             cell(p.hand[1]),
-            ratio(Ok(p.hand[1]), Ok(p.hand[0])),
-            ours(1),
-            ratio(p.ours[1], p.ours[0]),
-            ratio(p.ours[1], Ok(p.hand[1])),
+            format!("{:.2}", p.hand[1] / p.hand[0]),
+            ms(1),
+            of_loss,
+            of_hand(1),
         ];
         let _ = writeln!(out, "| {} |", cells.join(" | "));
     }
