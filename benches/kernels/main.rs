@@ -129,7 +129,8 @@ fn main() -> Result<(), String> {
     }
     let (gradients, lines): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(|l| gradients::is(l.name));
     if let Some(file) = &options.markdown {
-        let about = format!("{} threads, {}.", pool::threads(), machine());
+        let threads = pool::threads();
+        let about = format!("{threads} thread{}, {}.", if threads == 1 { "" } else { "s" }, machine());
         // Sections of which no row ran stay as they are.
         if !lines.is_empty() {
             acc_benches::page::replace(file, "kernels", &report::markdown(&lines, &roof, options.rounds, &about))?;
