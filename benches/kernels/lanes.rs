@@ -26,6 +26,8 @@ pub trait Lanes: Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = S
     /// All lanes can be written.
     unsafe fn store(self, to: *mut f32);
     fn max(self, y: Self) -> Self;
+    /// The sum of the lanes.
+    fn total(self) -> f32;
     /// `self * y + z`, rounded once.
     fn mul_add(self, y: Self, z: Self) -> Self;
     fn abs(self) -> Self;
@@ -119,6 +121,10 @@ impl Lanes for Eight {
     );
 
     #[inline(always)]
+    fn total(self) -> f32 {
+        unsafe { crate::vectors::across(self.0) }
+    }
+    #[inline(always)]
     fn abs(self) -> Eight {
         Eight(unsafe { _mm256_andnot_ps(_mm256_set1_ps(-0.0), self.0) })
     }
@@ -189,6 +195,10 @@ impl Lanes for Sixteen {
         inverse_root(self) _mm512_rsqrt14_ps, abs(self) _mm512_abs_ps
     );
 
+    #[inline(always)]
+    fn total(self) -> f32 {
+        unsafe { _mm512_reduce_add_ps(self.0) }
+    }
     #[inline(always)]
     fn round(self) -> Sixteen {
         Sixteen(unsafe { _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(self.0) })

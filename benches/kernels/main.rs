@@ -8,6 +8,8 @@
 mod chain;
 mod data;
 mod families;
+mod functions;
+mod gradients;
 mod lanes;
 mod measure;
 mod pages;
@@ -125,11 +127,25 @@ fn main() -> Result<(), String> {
         println!("{}", report::text(&line));
         lines.push(line);
     }
+    let (gradients, lines): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(|l| gradients::is(l.name));
     if let Some(file) = &options.markdown {
-        let about = format!("{} threads, {}.", pool::threads(), machine());
-        acc_benches::page::replace(file, "kernels", &report::markdown(&lines, &roof, options.rounds, &about))?;
+        let threads = pool::threads();
+        let about = format!("{threads} thread{}, {}.", if threads == 1 { "" } else { "s" }, machine());
+        // Sections of which no row ran stay as they are.
+        if !lines.is_empty() {
+            acc_benches::page::replace(file, "kernels", &report::markdown(&lines, &roof, options.rounds, &about))?;
+        }
+        if !gradients.is_empty() {
+            let text = gradients::markdown(&gradients, FASTEST, options.rounds, &about);
+            acc_benches::page::replace(file, "gradients", &text)?;
+        }
     }
-    println!("{}", report::summary(&lines, FASTEST));
+    if !gradients.is_empty() {
+        println!("{}", gradients::summary(&gradients, FASTEST));
+    }
+    if !lines.is_empty() || gradients.is_empty() {
+        println!("{}", report::summary(&lines, FASTEST));
+    }
     Ok(())
 }
 

@@ -19,6 +19,8 @@ pub struct Line {
     pub arithmetic: f64,
     /// Of each executor: milliseconds, and the ratio to the limit; or why there are none.
     pub executors: Vec<(&'static str, Result<(f64, f64), String>)>,
+    /// How many times the kernel by hand each executor takes, in the same round.
+    pub of_hand: BTreeMap<&'static str, f64>,
     /// Milliseconds of other libraries, scaled from an earlier run to this one by the times of ours in both.
     pub peers: BTreeMap<String, f64>,
 }
@@ -34,19 +36,19 @@ impl Line {
         // The roofline is a limit where it is what limits.
         let limit =
             if bound > 0.8 * hand.min(best_peer) { hand.min(best_peer).min(bound) } else { hand.min(best_peer) };
+        let of_hand = |times: &[f64]| median(&times.iter().zip(&timed.hand).map(|(t, h)| t / h).collect::<Vec<_>>());
         let executors = timed
             .contenders
             .iter()
             .map(|(name, times)| {
-                let ratio = |times: &Vec<f64>| {
-                    let ratios: Vec<f64> = times.iter().zip(&timed.hand).map(|(t, h)| t / h).collect();
-                    (1e3 * median(times), median(&ratios) * hand / limit)
-                };
+                let ratio = |times: &Vec<f64>| (1e3 * median(times), of_hand(times) * hand / limit);
                 (*name, times.as_ref().map(ratio).map_err(Clone::clone))
             })
             .collect();
+        let ran = timed.contenders.iter().filter_map(|(name, times)| Some((*name, times.as_ref().ok()?)));
+        let of_hand = ran.map(|(name, times)| (name, of_hand(times))).collect();
         let [hand, memory, arithmetic] = [hand, memory, arithmetic].map(|s| 1e3 * s);
-        Line { name: row.name, size: row.size.clone(), hand, memory, arithmetic, executors, peers }
+        Line { name: row.name, size: row.size.clone(), hand, memory, arithmetic, executors, of_hand, peers }
     }
 
     /// What bounds the kernel by hand.
@@ -75,7 +77,7 @@ fn as_now(mut peers: BTreeMap<String, f64>, timed: &Timed) -> BTreeMap<String, f
     }
 }
 
-fn cell(ms: f64) -> String {
+pub fn cell(ms: f64) -> String {
     match ms {
         ms if ms < 0.1 => format!("{ms:.4}"),
         ms if ms < 10.0 => format!("{ms:.3}"),

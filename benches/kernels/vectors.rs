@@ -63,3 +63,60 @@ pub fn streamed<T: Copy>(out: &mut [T], from: &[T]) {
     rest.copy_from_slice(last);
     _mm_sfence();
 }
+
+/// Transposes a block of 8 x 8 in registers.
+///
+/// # Safety
+///
+/// Eight rows of eight elements, `apart`, can be written, and such rows, `n` apart, read.
+#[inline]
+#[target_feature(enable = "avx2,fma")]
+pub unsafe fn transpose_eight(out: *mut f32, apart: usize, a: *const f32, n: usize) {
+    let (mut r, mut pairs) = ([all(0.0); 8], [all(0.0); 8]);
+    for k in 0..8 {
+        // SAFETY: by the contract.
+        r[k] = unsafe { _mm256_loadu_ps(a.add(k * n)) };
+    }
+    for k in (0..8).step_by(2) {
+        pairs[k] = _mm256_unpacklo_ps(r[k], r[k + 1]);
+        pairs[k + 1] = _mm256_unpackhi_ps(r[k], r[k + 1]);
+    }
+    let mut quads = [all(0.0); 8];
+    for k in [0, 4] {
+        quads[k] = _mm256_shuffle_ps::<0x44>(pairs[k], pairs[k + 2]);
+        quads[k + 1] = _mm256_shuffle_ps::<0xee>(pairs[k], pairs[k + 2]);
+        quads[k + 2] = _mm256_shuffle_ps::<0x44>(pairs[k + 1], pairs[k + 3]);
+        quads[k + 3] = _mm256_shuffle_ps::<0xee>(pairs[k + 1], pairs[k + 3]);
+    }
+    for k in 0..4 {
+        // SAFETY: by the contract.
+        unsafe {
+            _mm256_storeu_ps(out.add(k * apart), _mm256_permute2f128_ps::<0x20>(quads[k], quads[k + 4]));
+            _mm256_storeu_ps(out.add((k + 4) * apart), _mm256_permute2f128_ps::<0x31>(quads[k], quads[k + 4]));
+        }
+    }
+}
+
+/// Rows of `d` elements as columns, `apart` in the output.
+#[target_feature(enable = "avx2,fma")]
+pub fn columns(out: &mut [f32], apart: usize, rows: &[f32], d: usize) {
+    let count = rows.len() / d;
+    assert!(count <= apart && out.len() >= (d - 1) * apart + count);
+    let (whole, blocks) = (d / 8 * 8, count / 8 * 8);
+    for i in (0..blocks).step_by(8) {
+        for j in (0..whole).step_by(8) {
+            // SAFETY: there are eight rows from `i` on and eight elements from `j` on, and room for them.
+            unsafe { transpose_eight(out.as_mut_ptr().add(j * apart + i), apart, rows.as_ptr().add(i * d + j), d) };
+        }
+        for j in whole..d {
+            for i in i..i + 8 {
+                out[j * apart + i] = rows[i * d + j];
+            }
+        }
+    }
+    for i in blocks..count {
+        for j in 0..d {
+            out[j * apart + i] = rows[i * d + j];
+        }
+    }
+}

@@ -68,3 +68,26 @@ def bodies(n):
 
 def points(n):
     return [uniform(s, n, 0, 1) for s in (24, 25)], [uniform(s, CENTRES, 0, 1) for s in (26, 27)]
+
+
+BINS, HEAT_STEPS, RATE_OF_HEAT = 256, 100, np.float32(0.2)
+
+
+def mixture(dimensions, centres, n):
+    """Points, logarithms of weights, means, and logarithms of inverse deviations."""
+    x, means = uniform(40, n * dimensions, 0, 1), uniform(42, centres * dimensions, 0, 1)
+    scales = uniform(43, centres * dimensions, -0.5, 0.5)
+    return x.reshape(n, -1), uniform(41, centres), means.reshape(centres, -1), scales.reshape(centres, -1)
+
+
+def clusters(dimensions, centres, n):
+    """Points near centres, and centres that are not in the middle of them."""
+    middles = uniform(44, centres * dimensions, 0, 1).reshape(centres, -1)
+    unit = numbers(45, (n + centres) * dimensions).reshape(n + centres, -1) / 4_294_967_296.0
+    points = middles[np.arange(n) % centres] + (unit[:n] * 0.6 - 0.3).astype(np.float32)
+    return points, middles + (unit[n:] * 0.1).astype(np.float32)
+
+
+def interpolated(n):
+    """Positions among bins, weights, and numbers for the bins."""
+    return uniform(46, n, 0, BINS - 1 - 1e-3), uniform(47, n, 0, 1), uniform(48, BINS, 0, 1)

@@ -172,5 +172,57 @@ def sparse(n):
     return ready(f, rows, columns, values, x)
 
 
+def mixture(x, weights, means, scales):
+    inverse = jnp.exp(scales)
+    squares = (((x[:, None] - means) * inverse) ** 2).sum(-1)
+    terms = weights + scales.sum(1) - f32(0.5) * squares
+    points = jax.nn.logsumexp(terms, axis=1).sum()
+    return points - f32(len(x)) * jax.nn.logsumexp(weights) + f32(0.5) * (inverse * inverse).sum()
+
+
+def clusters(points, centres):
+    # All differences at once would take gigabytes.
+    squares = (points * points).sum(1)[:, None] - 2 * points @ centres.T + (centres * centres).sum(1)
+    return squares.min(1).sum()
+
+
+def interpolated(position, weight, by):
+    low = jnp.floor(position)
+    upper = weight * (position - low)
+    bins = low.astype(np.int32)
+    histogram = jnp.zeros(d.BINS, f32).at[bins].add(weight - upper).at[bins + 1].add(upper)
+    return histogram @ by
+
+
+def log_sum_exp_scan(x):
+    return lax.associative_scan(jnp.logaddexp, x).sum()
+
+
+def accelerations(x, y, z, m):
+    dx, dy, dz = x[None] - x[:, None], y[None] - y[:, None], z[None] - z[:, None]
+    g = m[None] * lax.rsqrt(dx * dx + dy * dy + dz * dz + d.SOFTENING) ** 3
+    return sum(((g * c).sum(1) ** 2).sum() for c in (dx, dy, dz))
+
+
+def heat(x):
+    def step(_, x):
+        p = jnp.pad(x, 1, mode="edge")
+        return x + d.RATE_OF_HEAT * (p[:-2] - 2 * x + p[2:])
+
+    return (lax.fori_loop(0, d.HEAT_STEPS, step, x) ** 2).sum()
+
+
+def problem(name, by, arrays, with_gradient):
+    loss = globals()[name]
+    if not with_gradient:
+        return ready(loss, *arrays)
+
+    def both(*arrays):
+        value, gradient = jax.value_and_grad(loss, by)(*arrays)
+        return value, *gradient
+
+    return ready(both, *arrays)
+
+
 if __name__ == "__main__":
     serve(kernels(sys.modules[__name__]))

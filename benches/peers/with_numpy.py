@@ -204,7 +204,30 @@ def kernels(k):
         ids[f"matrix product, f32 {n}²"] = lambda n=n: k.product(n, np.float32)
         ids[f"matrix product, f64 {n}²"] = lambda n=n: k.product(n, np.float64)
     ids["sparse matrix times vector 1e6 rows"] = lambda: k.sparse(1_000_000)
+    if hasattr(k, "problem"):
+        for ending, with_gradient in [("loss", False), ("with gradient", True)]:
+            for problem, (loss, by, arrays) in problems().items():
+                name, size = problem
+                make = lambda loss=loss, by=by, arrays=arrays, g=with_gradient: k.problem(loss, by, arrays(), g)
+                ids[f"gradient: {name} ({ending}) {size}"] = make
     return ids
+
+
+def problems():
+    """Of each loss its function's name, which arguments the gradient is by, and how its inputs are made."""
+    problems = {}
+    for m in [(10, 25, 1000), (32, 25, 10_000), (64, 50, 10_000)]:
+        size = "{} dimensions, {} centres, {} points".format(*m)
+        problems["mixture", size] = ("mixture", (1, 2, 3), lambda m=m: d.mixture(*m))
+    for c in [(35, 5, 494_019), (256, 1024, 10_000)]:
+        size = "{} dimensions, {} centres, {} points".format(*c)
+        problems["k-means", size] = ("clusters", (1,), lambda c=c: d.clusters(*c))
+    problems["histogram", f"4e6, {d.BINS} bins"] = ("interpolated", (0, 1), lambda: d.interpolated(4_000_000))
+    problems["log-sum-exp scan", "4e6"] = ("log_sum_exp_scan", (0,), lambda: (d.uniform(54, 4_000_000),))
+    positions = lambda: [d.uniform(s, 2048) for s in (49, 50, 51)] + [d.uniform(52, 2048, 0.1, 1.0)]
+    problems["n-body", "2048"] = ("accelerations", (0, 1, 2), positions)
+    problems["heat", f"1e5, {d.HEAT_STEPS} steps"] = ("heat", (0,), lambda: (d.uniform(53, 100_000, 0, 1),))
+    return problems
 
 
 if __name__ == "__main__":

@@ -180,5 +180,59 @@ def sparse(n):
     return ready(lambda x: a @ x, x, compiled=False)
 
 
+def mixture(x, weights, means, scales):
+    inverse = torch.exp(scales)
+    squares = (((x[:, None] - means) * inverse) ** 2).sum(-1)
+    terms = weights + scales.sum(1) - 0.5 * squares
+    points = torch.logsumexp(terms, 1).sum()
+    return points - len(x) * torch.logsumexp(weights, 0) + 0.5 * (inverse * inverse).sum()
+
+
+def clusters(points, centres):
+    # All differences at once would take gigabytes.
+    squares = (points * points).sum(1)[:, None] - 2 * points @ centres.T + (centres * centres).sum(1)
+    return squares.min(1).values.sum()
+
+
+def interpolated(position, weight, by):
+    low = torch.floor(position)
+    upper = weight * (position - low)
+    bins = low.long()
+    histogram = torch.zeros(d.BINS).index_add(0, bins, weight - upper).index_add(0, bins + 1, upper)
+    return histogram @ by
+
+
+def log_sum_exp_scan(x):
+    return torch.logcumsumexp(x, 0).sum()
+
+
+def accelerations(x, y, z, m):
+    dx, dy, dz = x[None] - x[:, None], y[None] - y[:, None], z[None] - z[:, None]
+    g = m[None] * torch.rsqrt(dx * dx + dy * dy + dz * dz + float(d.SOFTENING)) ** 3
+    return sum(((g * c).sum(1) ** 2).sum() for c in (dx, dy, dz))
+
+
+def heat(x):
+    for _ in range(d.HEAT_STEPS):
+        p = torch.cat([x[:1], x, x[-1:]])
+        x = x + float(d.RATE_OF_HEAT) * (p[:-2] - 2 * x + p[2:])
+    return (x * x).sum()
+
+
+def problem(name, by, arrays, with_gradient):
+    loss = globals()[name]
+    # A hundred steps in a row take the compiler minutes.
+    compiled = name != "heat"
+    if not with_gradient:
+        return ready(loss, *arrays, compiled=compiled)
+
+    def both(*arrays):
+        with torch.enable_grad():
+            gradient, value = torch.func.grad_and_value(loss, by)(*arrays)
+        return value, *gradient
+
+    return ready(both, *arrays, compiled=compiled)
+
+
 if __name__ == "__main__":
     serve(kernels(sys.modules[__name__]))

@@ -5,7 +5,7 @@ use crate::data::floats;
 use crate::lanes::{Lanes, on_widest};
 use crate::pool::{Shared, each, part, run, split, threads};
 use crate::row::{Row, hand, program};
-use crate::vectors::all;
+use crate::vectors::transpose_eight;
 use acc_core::prelude::*;
 use std::arch::x86_64::*;
 
@@ -170,7 +170,7 @@ unsafe fn transpose_strip(out: *mut f32, a: *const f32, n: usize) {
         unsafe {
             for j in [0, 8] {
                 for k in [0, 8] {
-                    block(square.0.as_mut_ptr().add(k * LINE + j), a.add(j * n + i + k), n);
+                    transpose_eight(square.0.as_mut_ptr().add(k * LINE + j), LINE, a.add(j * n + i + k), n);
                 }
             }
             for k in 0..LINE {
@@ -182,37 +182,4 @@ unsafe fn transpose_strip(out: *mut f32, a: *const f32, n: usize) {
         }
     }
     _mm_sfence();
-}
-
-/// Transposes a block of 8 x 8 in registers.
-///
-/// # Safety
-///
-/// Eight rows of eight elements, `LINE` apart, can be written, and such rows, `n` apart, read.
-#[inline]
-#[target_feature(enable = "avx2,fma")]
-unsafe fn block(out: *mut f32, a: *const f32, n: usize) {
-    let (mut r, mut pairs) = ([all(0.0); 8], [all(0.0); 8]);
-    for k in 0..8 {
-        // SAFETY: by the contract.
-        r[k] = unsafe { _mm256_loadu_ps(a.add(k * n)) };
-    }
-    for k in (0..8).step_by(2) {
-        pairs[k] = _mm256_unpacklo_ps(r[k], r[k + 1]);
-        pairs[k + 1] = _mm256_unpackhi_ps(r[k], r[k + 1]);
-    }
-    let mut quads = [all(0.0); 8];
-    for k in [0, 4] {
-        quads[k] = _mm256_shuffle_ps::<0x44>(pairs[k], pairs[k + 2]);
-        quads[k + 1] = _mm256_shuffle_ps::<0xee>(pairs[k], pairs[k + 2]);
-        quads[k + 2] = _mm256_shuffle_ps::<0x44>(pairs[k + 1], pairs[k + 3]);
-        quads[k + 3] = _mm256_shuffle_ps::<0xee>(pairs[k + 1], pairs[k + 3]);
-    }
-    for k in 0..4 {
-        // SAFETY: by the contract.
-        unsafe {
-            _mm256_storeu_ps(out.add(k * LINE), _mm256_permute2f128_ps::<0x20>(quads[k], quads[k + 4]));
-            _mm256_storeu_ps(out.add((k + 4) * LINE), _mm256_permute2f128_ps::<0x31>(quads[k], quads[k + 4]));
-        }
-    }
 }

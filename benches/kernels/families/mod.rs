@@ -4,6 +4,7 @@ pub mod axes;
 pub mod bodies;
 pub mod counting;
 pub mod filter;
+pub mod gradients;
 pub mod mandelbrot;
 pub mod options;
 pub mod products;
@@ -31,6 +32,7 @@ pub fn all() -> Vec<Box<dyn Fn() -> Row>> {
         counting::rows,
         products::rows,
         sparse::rows,
+        gradients::rows,
     ];
     families.iter().flat_map(|rows| rows()).collect()
 }
