@@ -17,7 +17,8 @@ fn executors_agree_on_random_programs() {
     }
     assert!(differences.is_empty(), "{statistics}");
     assert!(statistics.valid * 100 >= statistics.programs * 95, "{statistics}");
-    assert!(statistics.excluded * 50 <= statistics.elements, "{statistics}");
+    // A single program with a large array of such elements can be a percent.
+    assert!(statistics.excluded * 25 <= statistics.elements, "{statistics}");
     // Nearly every operation follows every other, and every rule has something to do.
     let operations = statistics.operations.len();
     assert!(statistics.pairs.len() * 10 >= operations * operations * 9, "{statistics}");

@@ -148,15 +148,6 @@ impl Classes<'_> {
                 }
                 vec![self.fun(f, params, here)]
             }
-            ArrayOp::Fold { xs, f, init }
-            | ArrayOp::FoldSeg { xs, f, init, offsets: _ }
-            | ArrayOp::Scan { xs, f, init, dir: _ } => {
-                let mut element = self.of(*xs);
-                if let Some(init) = init {
-                    element = joined(element, self.fun(init, Vec::new(), here), here);
-                }
-                vec![self.combined(f, element, here)]
-            }
             ArrayOp::Permute { defaults, xs, combine, .. } => {
                 let element = joined(self.of(*defaults), self.of(*xs), here);
                 vec![self.combined(combine, element, here)]
@@ -214,6 +205,15 @@ impl Classes<'_> {
                 };
                 let of = |(k, r): (usize, &ArrayId)| vec![class(k); self.leaves(*r).len()];
                 s.results.iter().enumerate().map(of).collect()
+            }
+            // A fold, whole or of segments, or a scan.
+            op => {
+                let fun = |name: &str| op.funs().into_iter().find(|(key, _)| *key == name).map(|(_, f)| f);
+                let mut element = op.arrays().first().map(|xs| self.of(*xs)).unwrap_or_default();
+                if let Some(init) = fun("init") {
+                    element = joined(element, self.fun(init, Vec::new(), here), here);
+                }
+                fun("f").map(|f| self.combined(f, element, here)).into_iter().collect()
             }
         }
     }

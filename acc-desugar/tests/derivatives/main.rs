@@ -130,7 +130,7 @@ fn extremes_of_equal_numbers() {
     for operands in ["%a, %b", "%b, %a"] {
         for op in ["min", "max"] {
             let f = format!("|%a: f64, %b: f64| {op}({operands})");
-            check(&format!("program(x: [2]f64) {{ y: [1]f64 = fold1(x, f: {f}) yield y }}"), &[xs.clone()]);
+            check(&format!("program(x: [2]f64) {{ y: [1]f64 = fold1(x, f: {f}) yield y }}"), std::slice::from_ref(&xs));
             for start in [3.0, 0.0, -2.0] {
                 let source =
                     format!("program(x: [2]f64, s: [0]f64) {{ y: [1]f64 = fold(x, f: {f}, init: || s[]) yield y }}");

@@ -9,7 +9,7 @@ mod operators;
 mod points;
 mod ruled;
 
-pub(super) use operators::sums;
+pub(super) use operators::{Replaced, sums};
 
 use super::writer::{Writer, float_leaves};
 use acc_core::Error;

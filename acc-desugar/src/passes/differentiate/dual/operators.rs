@@ -129,11 +129,11 @@ pub(in super::super) fn sums(f: &Fun) -> bool {
 }
 
 /// A fold or scan of another array, by another operator.
-struct Replaced<'a> {
-    xs: ArrayId,
-    by: ArrayId,
-    f: &'a Fun,
-    init: &'a dyn Fn(&Fun) -> Fun,
+pub(in super::super) struct Replaced<'a> {
+    pub(in super::super) xs: ArrayId,
+    pub(in super::super) by: ArrayId,
+    pub(in super::super) f: &'a Fun,
+    pub(in super::super) init: &'a dyn Fn(&Fun) -> Fun,
 }
 
 impl Mapper<Ir, Ir> for Replaced<'_> {

@@ -24,16 +24,16 @@ pub(super) struct Beside {
 impl Reverse<'_, '_> {
     pub(super) fn fold(
         &mut self,
-        (operation, y): (&'static str, ArrayId),
+        (op, y): (&ArrayOp, ArrayId),
         xs: ArrayId,
         f: &Fun,
         init: Option<&Fun>,
         by: ArrayId,
     ) -> Result<(), Error> {
         if let Some(shares) = shares(f) {
-            return self.shared(Folded { operation, xs, y, init, segments: None }, &shares, by);
+            return self.shared(Folded { op, xs, y, init, segments: None }, &shares, by);
         }
-        self.w.note(operation, "by what is left and right of each element: two scans");
+        self.w.note(op.name(), "by what is left and right of each element: two scans");
         let elt = self.w.elt(xs).clone();
         let before = self.scanned(xs, Dir::Left, f, init);
         let after = self.scanned(xs, Dir::Right, f, None);

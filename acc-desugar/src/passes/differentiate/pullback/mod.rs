@@ -8,13 +8,10 @@
 mod control;
 mod fold;
 mod gather;
-mod kept;
 mod lanes;
-mod lift;
 mod loops;
 mod permute;
 mod points;
-mod rounds;
 mod ruled;
 mod scan;
 mod segments;
@@ -22,7 +19,6 @@ mod shape;
 mod shares;
 mod sites;
 mod stencil;
-mod unnest;
 
 use super::writer::Writer;
 use acc_core::Error;
@@ -112,7 +108,7 @@ impl Reverse<'_, '_> {
                 self.map(s, xs, f, *indexed, by)
             }
             ArrayOp::Stencil { f, inputs } => self.stencil(s, f, inputs, by),
-            ArrayOp::Fold { xs, f, init } => self.fold((s.op.name(), s.results[0]), *xs, f, init.as_ref(), by),
+            ArrayOp::Fold { xs, f, init } => self.fold((&s.op, s.results[0]), *xs, f, init.as_ref(), by),
             ArrayOp::Scan { dir, xs, f, init } => self.scan(s.results[0], *dir, *xs, f, init.as_ref(), by),
             ArrayOp::Permute { defaults, xs, combine, target } => self.permute(s, *defaults, *xs, combine, target, by),
             ArrayOp::Backpermute { xs, shape: _, index } => self.backpermute(s, *xs, index, by),

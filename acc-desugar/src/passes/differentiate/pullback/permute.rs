@@ -2,8 +2,8 @@
 
 use super::super::dual::sums;
 use super::Reverse;
-use super::rounds::Permute;
-use super::shares::alike;
+use super::loops::rounds::Permute;
+use super::shares::same_number;
 use crate::analysis::operators::{Component, components};
 use acc_core::Error;
 use acc_core::ad::Code;
@@ -120,7 +120,7 @@ impl Reverse<'_, '_> {
                     let (own, left) = (c.read(xs, &leaves, index), c.read(y, &leaves, at));
                     let mut same = c.truth(true);
                     for (a, b) in own.into_iter().zip(left) {
-                        let equal = alike(c, a, b);
+                        let equal = same_number(c, a, b);
                         same = c.two(PrimOp::AndP, same, equal);
                     }
                     let none = c.int(FROM_DEFAULT);

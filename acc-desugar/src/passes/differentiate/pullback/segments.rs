@@ -16,8 +16,8 @@ impl Reverse<'_, '_> {
             return self.w.no_rule(s.op.name(), &s.loc);
         };
         if let Some(shares) = shares(&f) {
-            let segments = Some((offsets, self.segment_numbers(xs, offsets)));
-            let fold = Folded { operation: s.op.name(), xs, y: s.results[0], init: init.as_ref(), segments };
+            let segments = Some(self.segment_numbers(xs, offsets));
+            let fold = Folded { op: &s.op, xs, y: s.results[0], init: init.as_ref(), segments };
             return self.shared(fold, &shares, by);
         }
         // As a scan with flags, of which adjoints are known.

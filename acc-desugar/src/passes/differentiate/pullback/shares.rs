@@ -3,6 +3,7 @@
 //! Of a sum every element has the adjoint of the result. Of an extreme one element has it, the one that the result is: its
 //! position is a fold of positions, so that the adjoint takes no memory but theirs.
 
+use super::super::dual::Replaced;
 use super::Reverse;
 use crate::analysis::operators::{Component, components};
 use acc_core::Error;
@@ -28,14 +29,13 @@ pub(super) enum Share {
 /// A fold.
 #[derive(Clone, Copy)]
 pub(super) struct Folded<'f> {
-    /// Its name.
-    pub(super) operation: &'static str,
+    pub(super) op: &'f ArrayOp,
     pub(super) xs: ArrayId,
     /// The result.
     pub(super) y: ArrayId,
     pub(super) init: Option<&'f Fun>,
-    /// The offsets of segments, and the number of the segment at each position of a row.
-    pub(super) segments: Option<(ArrayId, ArrayId)>,
+    /// Of segments, the number of the segment at each position of a row.
+    pub(super) segments: Option<ArrayId>,
 }
 
 /// The floats of an operator's elements, by leaf, with the elements that have their adjoints.
@@ -65,7 +65,7 @@ impl Reverse<'_, '_> {
             n if n == shares.len() => "of each result, the element that it is",
             _ => "every element has that of its sum, and one element that of its extreme",
         };
-        self.w.note(fold.operation, how);
+        self.w.note(fold.op.name(), how);
         let start = fold.init.filter(|_| shares.iter().any(|(_, s)| *s != Share::All)).map(|init| {
             let elt = self.w.elt(fold.y).clone();
             let op = ArrayOp::Generate { shape: self.w.code([]).done([]), f: init.clone() };
@@ -108,7 +108,7 @@ impl Reverse<'_, '_> {
         let places = self.over(fold.xs, INT.into(), |c, index| {
             fold.of_element(c, index, &[INT], |c, at, position| {
                 let (own, result) = (c.read(fold.xs, &leaves, index)[leaf], c.read(fold.y, &leaves, at)[leaf]);
-                let (same, nobody) = (alike(c, own, result), c.int(nobody));
+                let (same, nobody) = (same_number(c, own, result), c.int(nobody));
                 vec![c.choose(same, position, nobody)]
             })
         });
@@ -117,17 +117,14 @@ impl Reverse<'_, '_> {
         let one = f.two(if first { PrimOp::MinP } else { PrimOp::MaxP }, both[0], both[1]);
         let mut init = self.w.code([]);
         let none = init.literal(nobody.lit());
-        let (xs, f, init) = (places, f.done([one]), Some(init.done([none])));
-        let op = match fold.segments {
-            Some((offsets, _)) => ArrayOp::FoldSeg { xs, offsets, f, init },
-            None => ArrayOp::Fold { xs, f, init },
-        };
+        let (f, none) = (f.done([one]), init.done([none]));
+        let op = fold.op.map(&mut Replaced { xs: fold.xs, by: places, f: &f, init: &|_| none.clone() });
         let rank = self.w.rank(fold.y);
         let winner = self.w.stmt(rank, INT.into(), op);
         let Some(start) = start.filter(|_| first) else { return winner };
         self.over(fold.y, INT.into(), |c, at| {
             let (initial, result) = (c.read(start, &leaves, &[])[leaf], c.read(fold.y, &leaves, at)[leaf]);
-            let (is_it, winner) = (alike(c, initial, result), c.read(winner, &[INT], at)[0]);
+            let (is_it, winner) = (same_number(c, initial, result), c.read(winner, &[INT], at)[0]);
             let position = c.int(INITIAL);
             vec![c.choose(is_it, position, winner)]
         })
@@ -145,7 +142,7 @@ impl Folded<'_> {
         write: impl FnOnce(&mut Code, &[Val], Val) -> Vec<Val>,
     ) -> Vec<Val> {
         let Some((position, outer)) = index.split_last() else { return Vec::new() };
-        let Some((_, numbers)) = self.segments else { return write(c, outer, *position) };
+        let Some(numbers) = self.segments else { return write(c, outer, *position) };
         let number = c.read(numbers, &[INT], &[*position])[0];
         let inside = c.within_axis(&self.y, outer.len(), number);
         let at: Vec<Val> = outer.iter().copied().chain([number]).collect();
@@ -162,7 +159,7 @@ fn won(c: &mut Code, adjoint: Val, winner: Option<ArrayId>, at: &[Val], position
 }
 
 /// Whether two numbers are equal, or both none.
-pub(super) fn alike(c: &mut Code, a: Val, b: Val) -> Val {
+pub(super) fn same_number(c: &mut Code, a: Val, b: Val) -> Val {
     let equal = c.two(PrimOp::EqP, a, b);
     if !c.ty(a).is_float() {
         return equal;

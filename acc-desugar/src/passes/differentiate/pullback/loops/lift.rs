@@ -3,8 +3,8 @@
 //! The statement becomes three: what comes before the loop, at all points; the loop, in each step of which all points take a
 //! step that have not left it; and what comes after. The adjoints of loops of arrays are known.
 
-use super::super::sweep::without_fallbacks;
-use super::Reverse;
+use super::super::super::sweep::without_fallbacks;
+use super::super::Reverse;
 use super::unnest::unnested;
 use acc_core::Error;
 use acc_core::ad::{Code, used_from_around};
@@ -27,7 +27,7 @@ struct Around<'f> {
 
 impl Reverse<'_, '_> {
     /// The statements that an element-wise statement becomes whose function has such a loop, outside of branches.
-    pub(super) fn lifted(&mut self, s: &Stmt, f: &Fun) -> Result<Option<(Vec<Stmt>, ArrayId)>, Error> {
+    pub(in super::super) fn lifted(&mut self, s: &Stmt, f: &Fun) -> Result<Option<(Vec<Stmt>, ArrayId)>, Error> {
         let reads = |r: &Region| {
             let mut any = false;
             r.visit(0, &mut |n, _| {

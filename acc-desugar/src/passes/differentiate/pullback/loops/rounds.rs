@@ -3,9 +3,9 @@
 //! A combining function need not be associative: elements are combined one after the other. In each step of the loop every
 //! target takes the next of its elements, in the order of the source, which a stable sort by targets finds.
 
-use super::Reverse;
-use super::loops::int;
-use super::permute::linear;
+use super::super::Reverse;
+use super::super::permute::linear;
+use super::int;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit, ScalarType};
@@ -13,18 +13,18 @@ use acc_core::ir::{ArrayId, ArrayOp, Dir, Fun, PrimOp, Stmt, Val};
 
 /// A permute.
 #[derive(Clone, Copy)]
-pub(super) struct Permute<'s> {
-    pub(super) defaults: ArrayId,
-    pub(super) xs: ArrayId,
-    pub(super) combine: &'s Fun,
-    pub(super) target: &'s Fun,
+pub(in super::super) struct Permute<'s> {
+    pub(in super::super) defaults: ArrayId,
+    pub(in super::super) xs: ArrayId,
+    pub(in super::super) combine: &'s Fun,
+    pub(in super::super) target: &'s Fun,
 }
 
 const INT: ScalarType = ScalarType::I64;
 
 impl Reverse<'_, '_> {
     /// The statements that a permute becomes, and the array of its results.
-    pub(super) fn in_rounds(&mut self, p: Permute<'_>) -> Result<(Vec<Stmt>, ArrayId), Error> {
+    pub(in super::super) fn in_rounds(&mut self, p: Permute<'_>) -> Result<(Vec<Stmt>, ArrayId), Error> {
         let (stmts, result) = self.inner(|this| this.rounds(p));
         Ok((stmts, result?))
     }
@@ -45,7 +45,7 @@ impl Reverse<'_, '_> {
         // How many each target has, and where they begin.
         let none = self.over(p.defaults, INT.into(), |c, _| vec![c.int(0)]);
         let ones = self.over(p.xs, INT.into(), |c, _| vec![c.int(1)]);
-        let add = super::super::writer::adder(&INT.into(), &self.w.loc);
+        let add = super::super::super::writer::adder(&INT.into(), &self.w.loc);
         let op = ArrayOp::Permute { defaults: none, xs: ones, combine: add.clone(), target: p.target.clone() };
         let rank = into.1;
         let counts = self.w.stmt(rank, INT.into(), op);

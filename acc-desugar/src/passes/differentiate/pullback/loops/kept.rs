@@ -7,8 +7,8 @@
 //! most r times (Griewank and Walther, Algorithm 799: revolve, 2000). The schedule is computed as the program runs, so that
 //! neither its size nor the time to compile it depends on the number of steps.
 
-use super::Reverse;
-use super::loops::{Loop, int};
+use super::super::Reverse;
+use super::{Loop, int};
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::ScalarType;

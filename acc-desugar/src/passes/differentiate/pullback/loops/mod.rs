@@ -3,6 +3,11 @@
 //! The steps are gone through from the last to the first; each needs the state before it. Some states are kept ([`kept`]),
 //! the others are computed again from the newest kept one before them.
 
+mod kept;
+mod lift;
+pub(super) mod rounds;
+mod unnest;
+
 use super::super::copy;
 use super::Reverse;
 use acc_core::Error;
@@ -12,10 +17,10 @@ use acc_core::ir::{ArrayId, ArrayOp, Block, PrimOp, Read, ScalarOp, Stmt, Val, f
 use smallvec::SmallVec;
 
 /// A loop whose adjoints are taken.
-pub(super) struct Loop<'s> {
+struct Loop<'s> {
     /// The state before the first step.
-    pub(super) init: &'s [ArrayId],
-    pub(super) step: &'s Block,
+    init: &'s [ArrayId],
+    step: &'s Block,
     /// The active components of its state.
     active: Vec<usize>,
     /// The active arrays from around that a step uses.
@@ -99,7 +104,7 @@ impl Reverse<'_, '_> {
     }
 
     /// The state so many steps after this one.
-    pub(super) fn later(&mut self, step: &Block, state: &[ArrayId], steps: ArrayId) -> Result<Vec<ArrayId>, Error> {
+    fn later(&mut self, step: &Block, state: &[ArrayId], steps: ArrayId) -> Result<Vec<ArrayId>, Error> {
         let zero = self.number(|c| c.int(0));
         let all: Vec<ArrayId> = state.iter().copied().chain([zero]).collect();
         let test = self.block(&all, |this, params| {
@@ -116,12 +121,7 @@ impl Reverse<'_, '_> {
     }
 
     /// From the adjoints after one step to those before it, where this is the state.
-    pub(super) fn back_step(
-        &mut self,
-        l: &Loop<'_>,
-        state: &[ArrayId],
-        adjoints: &[ArrayId],
-    ) -> Result<Vec<ArrayId>, Error> {
+    fn back_step(&mut self, l: &Loop<'_>, state: &[ArrayId], adjoints: &[ArrayId]) -> Result<Vec<ArrayId>, Error> {
         let around = std::mem::take(&mut self.adjoints);
         for k in &l.active {
             self.activity.insert(state[*k]);
