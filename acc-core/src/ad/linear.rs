@@ -158,10 +158,6 @@ impl Classes<'_> {
             | ArrayOp::Replicate { xs, .. }
             | ArrayOp::Slice { xs, .. }
             | ArrayOp::Compute { xs } => vec![self.of(*xs)],
-            ArrayOp::Argsort { xs } => {
-                let constant = self.of(*xs).iter().all(Class::is_constant);
-                vec![vec![if constant { Constant } else { Other(here.clone()) }]]
-            }
             ArrayOp::Foreign { xs, fallback, .. } | ArrayOp::Ruled { at: xs, f: fallback, .. } => {
                 let args = self.all_of(xs);
                 self.set_all(&fallback.params, args);
@@ -206,14 +202,18 @@ impl Classes<'_> {
                 let of = |(k, r): (usize, &ArrayId)| vec![class(k); self.leaves(*r).len()];
                 s.results.iter().enumerate().map(of).collect()
             }
-            // A fold, whole or of segments, or a scan.
+            // A fold, whole or of segments, or a scan; or the positions of sorted elements, which have no operator.
             op => {
                 let fun = |name: &str| op.funs().into_iter().find(|(key, _)| *key == name).map(|(_, f)| f);
                 let mut element = op.arrays().first().map(|xs| self.of(*xs)).unwrap_or_default();
+                let Some(f) = fun("f") else {
+                    let constant = element.iter().all(Class::is_constant);
+                    return vec![vec![if constant { Constant } else { Other(here.clone()) }]];
+                };
                 if let Some(init) = fun("init") {
                     element = joined(element, self.fun(init, Vec::new(), here), here);
                 }
-                fun("f").map(|f| self.combined(f, element, here)).into_iter().collect()
+                vec![self.combined(f, element, here)]
             }
         }
     }
