@@ -3,10 +3,10 @@
 //! Every program is differentiated as a whole, by all floats among its inputs, along small tangents and by small adjoints.
 //! What must hold:
 //!
-//! * An executor's derivative is that of the interpreter's jets ([`compare`]): forward, reverse, and of small programs
+//! * An executor's derivative is that of the interpreter's jets (`compare.rs`): forward, reverse, and of small programs
 //!   forward and reverse derivatives of the reverse one.
 //! * Forward and reverse derivatives of one executor belong together, and the interpreter's forward derivative is the
-//!   limit of differences of values ([`identities`]).
+//!   limit of differences of values (`identities.rs`).
 //!
 //! Four kinds of programs and points, by the seed: those of [`super::program`] as they are, with extreme numbers among the
 //! inputs; the same at ordinary numbers; with small integers for floats, where executors must agree bit for bit; and with
