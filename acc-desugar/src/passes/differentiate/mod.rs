@@ -110,7 +110,7 @@ impl Expander<'_> {
             }
             op => op.try_map(self)?,
         };
-        self.w.loc = s.loc.clone();
+        self.w.at(s);
         let ArrayOp::Derivative { mode, at, along, f } = op else {
             self.w.stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
             return Ok(());

@@ -15,6 +15,8 @@ pub(super) struct Writer<'a> {
     pub(super) stmts: Vec<Stmt>,
     /// Where the user wrote what they come from.
     pub(super) loc: Loc,
+    /// What the statement there does.
+    operation: &'static str,
     pub(super) limits: &'a RunLimits,
     /// How many states of a loop are kept for its reverse derivative, beside the first one.
     pub(super) kept_states: usize,
@@ -24,7 +26,7 @@ pub(super) struct Writer<'a> {
 impl<'a> Writer<'a> {
     pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>) -> Writer<'a> {
         let &Settings { limits, kept_states, .. } = settings;
-        Writer { types, stmts: Vec::new(), loc: Loc::unknown(), limits, kept_states, notes: Vec::new() }
+        Writer { types, stmts: Vec::new(), loc: Loc::unknown(), operation: "", limits, kept_states, notes: Vec::new() }
     }
 
     pub(super) fn ty(&self, a: ArrayId) -> &ArrayType {
@@ -121,8 +123,19 @@ impl<'a> Writer<'a> {
         self.add(ty, op)
     }
 
-    /// Says how the tangents or adjoints of an operation are computed, once.
-    pub(super) fn note(&mut self, operation: &'static str, how: impl Into<String>) {
+    /// Goes on at a statement of the user.
+    pub(super) fn at(&mut self, s: &Stmt) {
+        self.loc = s.loc.clone();
+        self.operation = s.op.name();
+    }
+
+    /// Says how the tangents or adjoints of the statement at hand are computed, once.
+    pub(super) fn note(&mut self, how: impl Into<String>) {
+        self.note_of(self.operation, how);
+    }
+
+    /// The same of a scalar operation inside of its functions.
+    pub(super) fn note_of(&mut self, operation: &'static str, how: impl Into<String>) {
         let note = Note { loc: self.loc.clone(), operation, how: how.into() };
         if !self.notes.contains(&note) {
             self.notes.push(note);

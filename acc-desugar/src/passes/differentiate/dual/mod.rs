@@ -71,9 +71,9 @@ impl Forward<'_, '_> {
     }
 
     fn stmt(&mut self, s: &Stmt) -> Result<(), Error> {
-        self.w.loc = s.loc.clone();
+        self.w.at(s);
         if s.results.iter().any(|y| self.activity.is_active(*y)) {
-            self.w.note(s.op.name(), "tangents beside the values");
+            self.w.note("tangents beside the values");
         }
         match &s.op {
             ArrayOp::If { cond, then, else_ } => return self.branch(s, cond, then, else_),

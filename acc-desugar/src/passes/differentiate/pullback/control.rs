@@ -16,7 +16,7 @@ struct Side {
 impl Reverse<'_, '_> {
     pub(super) fn branch(&mut self, s: &Stmt, cond: &Fun, then: &Block, else_: &Block) -> Result<(), Error> {
         let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.adjoints.remove(y)).collect();
-        self.w.note("acond", "the branch taken is computed again and gone through");
+        self.w.note("the branch taken is computed again and gone through");
         let sides = [self.side(then, &by)?, self.side(else_, &by)?];
         let mut around: Vec<ArrayId> = sides.iter().flat_map(|side| side.adjoints.keys().copied()).collect();
         around.sort();

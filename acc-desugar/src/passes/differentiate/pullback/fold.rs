@@ -33,7 +33,7 @@ impl Reverse<'_, '_> {
         if let Some(shares) = shares(f) {
             return self.shared(Folded { op, xs, y, init, segments: None }, &shares, by);
         }
-        self.w.note(op.name(), "by what is left and right of each element: two scans");
+        self.w.note("by what is left and right of each element: two scans");
         let elt = self.w.elt(xs).clone();
         let before = self.scanned(xs, Dir::Left, f, init);
         let after = self.scanned(xs, Dir::Right, f, None);

@@ -80,7 +80,7 @@ impl Reverse<'_, '_> {
         for s in stmts.iter().rev() {
             self.w.limits.check()?;
             if s.results.iter().any(|r| self.adjoints.contains_key(r)) {
-                self.w.loc = s.loc.clone();
+                self.w.at(s);
                 grow_stack(|| self.stmt(s))?;
             }
         }
@@ -104,7 +104,7 @@ impl Reverse<'_, '_> {
         match &s.op {
             ArrayOp::Generate { shape: _, f } => self.generate(f, by),
             ArrayOp::Map { xs, f, indexed } => {
-                self.w.note(s.op.name(), "at the same points, where the function is computed again");
+                self.w.note("at the same points, where the function is computed again");
                 self.map(s, xs, f, *indexed, by)
             }
             ArrayOp::Stencil { f, inputs } => self.stencil(s, f, inputs, by),

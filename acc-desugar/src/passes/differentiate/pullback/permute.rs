@@ -24,7 +24,7 @@ impl Reverse<'_, '_> {
         by: ArrayId,
     ) -> Result<(), Error> {
         if sums(combine) {
-            self.w.note("permute", "every element has the adjoint of its target");
+            self.w.note("every element has the adjoint of its target");
             self.contribute(defaults, by);
             self.gather(xs, target, by, |_, _, _| None);
             return Ok(());
@@ -41,12 +41,12 @@ impl Reverse<'_, '_> {
             _ if each(Component::First) => self.winners(defaults, xs, target, None),
             Some(_) => self.winners(defaults, xs, target, Some(y)),
             None => {
-                self.w.note("permute", "as a loop, in each step of which every target takes its next element");
+                self.w.note("as a loop, in each step of which every target takes its next element");
                 let (stmts, result) = self.in_rounds(Permute { defaults, xs, combine, target })?;
                 return self.replaced(&stmts, &[(result, by)]);
             }
         };
-        self.w.note("permute", "of each target, the element that it is from");
+        self.w.note("of each target, the element that it is from");
         self.gather(xs, target, by, |c, at, from| {
             let w = c.read(winner, &[ScalarType::I64], at)[0];
             Some(c.two(PrimOp::EqP, w, from))

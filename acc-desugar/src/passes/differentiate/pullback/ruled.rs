@@ -19,7 +19,7 @@ impl Reverse<'_, '_> {
         if of_residuals.iter().any(Option::is_some) {
             let code = r.residual_code(self.w);
             self.replaced(&code.stmts, &given(&code, &of_residuals))?;
-            self.w.loc = s.loc.clone();
+            self.w.at(s);
         }
         let values = self.w.with_float(r.values);
         let by: Vec<Option<ArrayId>> = values.iter().map(|y| self.adjoints.remove(y)).collect();

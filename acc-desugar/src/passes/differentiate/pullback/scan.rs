@@ -31,7 +31,7 @@ impl Reverse<'_, '_> {
         };
         let how =
             if sums(f) { "a scan of sums from the other end" } else { "a recurrence from the other end, as a scan" };
-        self.w.note("scan", how);
+        self.w.note(how);
         let whole = if sums(f) {
             let (rank, elt) = (self.w.rank(by), self.w.elt(by).clone());
             let op = ArrayOp::Scan { dir: back, xs: by, f: adder(&elt, &self.w.loc), init: None };

@@ -21,7 +21,7 @@ impl Reverse<'_, '_> {
             return self.shared(fold, &shares, by);
         }
         // As a scan with flags, of which adjoints are known.
-        self.w.note(s.op.name(), "as a scan with flags");
+        self.w.note("as a scan with flags");
         let y = s.results[0];
         let result = self.w.array(self.w.ty(y).clone());
         let own = Stmt { results: [result].into_iter().collect(), op: s.op.clone(), loc: s.loc.clone() };

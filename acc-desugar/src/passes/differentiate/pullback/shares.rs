@@ -65,7 +65,7 @@ impl Reverse<'_, '_> {
             n if n == shares.len() => "of each result, the element that it is",
             _ => "every element has that of its sum, and one element that of its extreme",
         };
-        self.w.note(fold.op.name(), how);
+        self.w.note(how);
         let start = fold.init.filter(|_| shares.iter().any(|(_, s)| *s != Share::All)).map(|init| {
             let elt = self.w.elt(fold.y).clone();
             let op = ArrayOp::Generate { shape: self.w.code([]).done([]), f: init.clone() };

@@ -31,11 +31,11 @@ impl Reverse<'_, '_> {
         let values = self.site_values(lanes, code.clone(), site);
         match site.sums.as_deref().and_then(|sums| self.gathered(site.array, sums, values)) {
             Some(adjoint) => {
-                self.w.note("read", "gathered: the index of an element says which points read it");
+                self.w.note_of("read", "gathered: the index of an element says which points read it");
                 self.contribute(site.array, adjoint);
             }
             None => {
-                self.w.note("read", "scattered: the index is no sum of coordinates");
+                self.w.note_of("read", "scattered: the index is no sum of coordinates");
                 self.scatter(lanes, code, site, values);
             }
         }

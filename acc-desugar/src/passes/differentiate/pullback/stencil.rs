@@ -18,7 +18,7 @@ impl Reverse<'_, '_> {
         if self.reads_active(f) {
             return self.windows_first(s, f, inputs, by);
         }
-        self.w.note("stencil", "gathered from the windows that have an element; those of their elements are stored");
+        self.w.note("gathered from the windows that have an element; those of their elements are stored");
         let rank = self.w.rank(by);
         let own = StencilInput { xs: by, window: vec![1; rank], boundary: Boundary::Clamp };
         let mut types: Vec<ScalarType> = f.param_types().collect();

@@ -49,7 +49,7 @@ impl Reverse<'_, '_> {
         let how = format!(
             "its steps from the last one; {room} states are kept beside the first one, the others computed again"
         );
-        self.w.note("awhile", how);
+        self.w.note(how);
         let newest = self.number(|c| c.int(0));
         let at = self.positions(room, |c, _| c.int(0));
         let mut all = vec![steps, newest, at];

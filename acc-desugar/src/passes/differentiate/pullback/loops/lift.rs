@@ -57,7 +57,7 @@ impl Reverse<'_, '_> {
     }
 
     fn three_parts(&mut self, s: &Stmt, y: ArrayId, around: &Around<'_>) -> Result<ArrayId, Error> {
-        self.w.note("while", "as a loop of arrays, in each step of which all points take a step");
+        self.w.note_of("while", "as a loop of arrays, in each step of which all points take a step");
         let (rank, f) = (self.w.rank(y), around.f);
         let first: Vec<Val> = around.init.iter().chain(&around.kept).copied().collect();
         let elt = |vals: &[Val]| EltType::tuple(vals.iter().map(|v| EltType::Scalar(f.ty(*v))));
