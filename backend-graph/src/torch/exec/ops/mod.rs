@@ -248,13 +248,11 @@ fn scatter(base: &Tensor, at: &Tensor, values: &Tensor, ty: ScalarType, mode: Sc
     Ok(match mode {
         // On the CPU the last of several writers wins; that is so of no other indexed write of libtorch.
         ScatterMode::Last if base.device() == tch::Device::Cpu => base.f_scatter(0, at, values)?,
+        ScatterMode::Last if values.numel() == 0 => base.shallow_clone(),
         ScatterMode::Last => {
             let writers = Tensor::f_arange(values.numel() as i64, (Kind::Int64, base.device()))?;
             let nobody = Tensor::f_full([base.numel() as i64], -1, (Kind::Int64, base.device()))?;
             let last = nobody.f_internal_scatter_reduce(0, &at.f_to_kind(Kind::Int64)?, &writers, "amax", true)?;
-            if writers.numel() == 0 {
-                return Ok(base.shallow_clone());
-            }
             let written = values.f_index_select(0, &last.f_clamp_min(0)?)?;
             written.f_where_self(&last.f_ge(0)?, base)?
         }
