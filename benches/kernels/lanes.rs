@@ -251,9 +251,9 @@ impl Lanes for Sixteen {
 
 /// A function that calls another one over the widest [`Lanes`] that the machine has.
 macro_rules! on_widest {
-    ($(#[$doc:meta])* fn $name:ident($($x:ident: $t:ty),*) = $kernel:ident;) => {
+    ($(#[$doc:meta])* $vis:vis fn $name:ident($($x:ident: $t:ty),*) = $kernel:ident;) => {
         $(#[$doc])*
-        fn $name($($x: $t),*) {
+        $vis fn $name($($x: $t),*) {
             #[target_feature(enable = "avx2,fma")]
             fn eight($($x: $t),*) {
                 // SAFETY: here are the features.

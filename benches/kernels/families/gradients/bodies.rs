@@ -1,6 +1,7 @@
 //! Bodies that attract each other: the loss is the sum of the squares of their accelerations, the gradient by their
 //! positions.
 
+use super::super::bodies::{accelerations, between, forces};
 use super::{What, both, vector};
 use crate::data::floats;
 use crate::lanes::{Lanes, on_widest};
@@ -12,24 +13,10 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     both(|what| bodies(what, 2048))
 }
 
-/// Keeps bodies that are very near each other from flying apart.
-const SOFTENING: f32 = 1e-3;
-
 type Positions = (Acc<Vector<f32>>, Acc<Vector<f32>>, Acc<Vector<f32>>);
 
 fn loss((x, y, z): Positions, mass: &Acc<Vector<f32>>) -> Acc<Scalar<f32>> {
-    let n = x.length();
-    let bodies = x.zip4(&y, &z, mass);
-    let (these, others) = (bodies.replicate((All, n)), bodies.replicate((n, All)));
-    let pull = these.zip_with(&others, |(x, y, z, _), (x2, y2, z2, mass)| {
-        let (dx, dy, dz) = (x2 - x, y2 - y, z2 - z);
-        let square = dx * dx + dy * dy + dz * dz + SOFTENING;
-        let inverse = 1.0 / square.sqrt();
-        let g = mass * inverse * inverse * inverse;
-        (g * dx, g * dy, g * dz)
-    });
-    let accelerations = pull.fold((0.0, 0.0, 0.0), |(a, b, c), (d, e, f)| (a + d, b + e, c + f));
-    accelerations.map(|(x, y, z)| x * x + y * y + z * z).sum()
+    forces(&x, &y, &z, mass).map(|(x, y, z)| x * x + y * y + z * z).sum()
 }
 
 fn bodies(what: What, n: usize) -> Row {
@@ -110,57 +97,8 @@ impl ByHand {
 }
 
 on_widest! {
-    /// The forces of all bodies on each of these, a vector at a time; their number is a multiple of the lanes.
-    fn accelerations(out: [&mut [f32]; 3], start: usize, of: [&[f32]; 4]) = accelerations_in;
-}
-
-on_widest! {
     /// The adjoints of the positions of these bodies, as each acts on all others and is acted upon.
     fn adjoints(out: [&mut [f32]; 3], start: usize, of: [&[f32]; 4], accelerations: [&[f32]; 3]) = adjoints_in;
-}
-
-/// From these positions to that of a body, and the inverse of the distance, from one step of Newton's method on an estimate.
-///
-/// # Safety
-///
-/// The machine has the features of the lanes.
-#[inline(always)]
-unsafe fn between<V: Lanes>(here: [V; 3], of: [&[f32]; 4], body: usize) -> ([V; 3], V) {
-    // SAFETY: by the contract.
-    unsafe {
-        let mut d = here;
-        for c in 0..3 {
-            d[c] = V::all(of[c][body]) - here[c];
-        }
-        let square = d[0].mul_add(d[0], V::all(SOFTENING));
-        let square = d[2].mul_add(d[2], d[1].mul_add(d[1], square));
-        let e = square.inverse_root();
-        (d, e * (square * V::all(-0.5)).mul_add(e * e, V::all(1.5)))
-    }
-}
-
-#[inline(always)]
-unsafe fn accelerations_in<V: Lanes>(out: [&mut [f32]; 3], start: usize, of: [&[f32]; 4]) {
-    // SAFETY: by the contract; all inputs have a vector from `start + i` on, all outputs from `i` on.
-    unsafe {
-        for i in (0..out[0].len()).step_by(V::LANES) {
-            let mut here = [V::all(0.0); 3];
-            for c in 0..3 {
-                here[c] = V::load(of[c].as_ptr().add(start + i));
-            }
-            let mut sums = [V::all(0.0); 3];
-            for j in 0..of[0].len() {
-                let (d, inverse) = between(here, of, j);
-                let g = (inverse * inverse) * (inverse * V::all(of[3][j]));
-                for c in 0..3 {
-                    sums[c] = g.mul_add(d[c], sums[c]);
-                }
-            }
-            for c in 0..3 {
-                sums[c].store(out[c].as_mut_ptr().add(i));
-            }
-        }
-    }
 }
 
 /// With `a` half the adjoints of the accelerations, which are these themselves, `d` from here to the other and `w` the
