@@ -190,7 +190,9 @@ impl Backend for Native {
     }
 
     fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Prepared, Error> {
-        let executable = Executable::new(pipeline::NATIVE, program, &self.0.rules, self.0.settings, limits)?;
+        // Reads that are not checked are slower to vectorise than checked ones: only where a check fails they are needed.
+        let settings = Settings { checks: true, ..self.0.settings };
+        let executable = Executable::new(pipeline::NATIVE, program, &self.0.rules, settings, limits)?;
         Ok(Prepared { program: program.clone(), executable: Replay::new(executable) })
     }
 
@@ -203,8 +205,10 @@ impl Backend for Native {
             Some(own) => (own, state.compile),
             None => (ThreadPool::global(), state.compile),
         };
-        let cx = Context { threads, memory: &state.memory, limits, meter, compile };
         let run = |e: &Executable| {
+            // Machine code checks all indices.
+            let compile = if e.checks { compile } else { Compile::Never };
+            let cx = Context { threads, memory: &state.memory, limits, meter, compile };
             run::run(&e.plan, args, cx).map_err(|error| match error {
                 // Array numbers of the plan differ from those of the program.
                 Error::Fault { fault, op, loc } => {

@@ -23,9 +23,11 @@ pub struct Options {
     pub rules: Rules,
     /// Whether producers are fused into consumers.
     pub fuse: bool,
-    /// Whether an index out of bounds is an error. Without checks it is clamped to some index in bounds: programs that
-    /// have no such error run faster, the others yield unspecified values where they would have stopped. Nothing
-    /// outside of arrays is ever read or written.
+    /// Whether an index out of bounds is an error. Otherwise it stands for some index in bounds: programs that would have
+    /// stopped yield unspecified values instead. Nothing outside of arrays is ever read or written.
+    ///
+    /// Programs without such errors run the same code either way, which tests indices once for a row or a vector. One that
+    /// meets such an error is run again, by the tile executor and without optimisation.
     pub checks: bool,
     /// Whether machine code may round less often than the language says. Results depend on the processor then, and on whether
     /// a kernel [is compiled](Compile); not on the number of threads.

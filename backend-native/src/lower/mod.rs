@@ -172,7 +172,7 @@ pub(crate) struct Launch<K = ()> {
     pub column_major: bool,
     /// Whether a combination can fault, demand an array or diverge.
     pub combine_partial: bool,
-    /// Whether an index out of bounds is a fault; otherwise it is clamped.
+    /// Whether an index out of bounds is a fault; otherwise it is clamped, which the tile executor does.
     pub checks: bool,
     /// The kernel's fold as a matrix product, if it is one.
     pub product: Option<Contraction>,

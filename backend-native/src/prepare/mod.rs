@@ -25,6 +25,8 @@ pub(crate) struct Executable {
     /// The program that was lowered: the plan's array numbers refer to it.
     pub(crate) program: Program,
     pub(crate) plan: Plan,
+    /// Whether indices are checked.
+    pub(crate) checks: bool,
 }
 
 impl Executable {
@@ -45,7 +47,7 @@ impl Executable {
             return Err(Error::defect(crate::NAME, "the passes before lowering do not end with fusion"));
         };
         let plan = pass::finish("lower", &told, || lower(&program, &fusion, settings, limits), lower::Plan::verify)?;
-        Ok(Executable { program: program.into_owned(), plan: compile(plan, limits)? })
+        Ok(Executable { program: program.into_owned(), plan: compile(plan, limits)?, checks: settings.checks })
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn scatter(
         return Ok(finish(out));
     }
     // Where machine code bails out the tile executor continues, to find the event.
-    let call = compiled(job, Variant::Scatter);
+    let call = job.call(Variant::Scatter);
     let mut start = run(job, call.as_ref(), shape, 0..n, &mut out)?;
     if start == n {
         return Ok(finish(out));
@@ -88,12 +88,6 @@ pub(crate) fn scatter(
     }
     drop(m);
     Ok(finish(out))
-}
-
-/// The machine code of a launch.
-pub(super) fn compiled<'a>(job: &'a Job<'_>, variant: Variant) -> Option<Call<'a>> {
-    // Without checks an index out of bounds is clamped, which machine code does not do.
-    if job.launch.checks { job.call(variant) } else { None }
 }
 
 /// Combines a range of elements by machine code; returns the first element that is not combined.

@@ -78,8 +78,7 @@ pub(super) fn partitioned(
         Distributed { elements, targets, values: piece.outs, starts }
     });
     let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
-    // Without checks the index of a load may be clamped, which the tile executor does.
-    let call = if job.launch.checks { job.call(Variant::ScatterTargets) } else { None };
+    let call = job.call(Variant::ScatterTargets);
     job.cx.tasks(
         true,
         collected(tasks)?,

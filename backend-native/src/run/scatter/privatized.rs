@@ -1,7 +1,7 @@
 //! Scatters into few targets with privatized results: each thread combines some elements into its own copy of the
 //! result; the copies are then combined in order.
 
-use super::{Targets, compiled, positions, run, simple};
+use super::{Targets, positions, run, simple};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Record, Update};
 use crate::llvm::Variant;
@@ -77,7 +77,7 @@ pub(super) fn combine(
         targets.push((first, own));
     }
     let tasks: Vec<_> = targets.iter_mut().map(|(first, own)| (*first, own)).collect();
-    let call = compiled(job, layout.variant());
+    let call = job.call(layout.variant());
     job.cx.tasks(
         job.cx.parallel(n, job.launch.cost + 4),
         tasks,

@@ -70,9 +70,6 @@ impl Emitter<'_> {
     pub(crate) fn checked_index(&mut self, array: ArrayId, index: &[Ix], edge: Option<Edge>) -> (Index, Option<Parts>) {
         let mut values = Index::new();
         let mut good: Option<Parts> = None;
-        if edge == Some(Edge::Any) {
-            self.code.f.bail_out_if_empty(array, index.len());
-        }
         if index.is_empty() {
             // No extent tells that the array is not evaluated.
             self.code.f.demand(array);
@@ -91,27 +88,25 @@ impl Emitter<'_> {
             if let Some(edge) = edge {
                 v = self.code.boundary_index(edge, &v, &extent);
             }
-            if edge != Some(Edge::Any) {
-                let within = match &v {
-                    // Every lane out of bounds is a fault, so the first and the last one decide for all.
-                    Value::Affine(first, step) if matches!(self.code.mask, Mask::All) => {
-                        let last = put!(self.code.f, "add i64 {first}, {}", step * (self.code.width.step() as i64 - 1));
-                        let [a, b] = [first, &last].map(|i| put!(self.code.f, "icmp ult i64 {i}, {extent}"));
-                        Value::Uniform(put!(self.code.f, "and i1 {a}, {b}"))
-                    }
-                    Value::Uniform(_) | Value::Affine(..) | Value::Varying(_) => self.code.in_bounds(&v, &extent),
-                };
-                match within {
-                    Value::Varying(flags) => {
-                        good = Some(match good {
-                            None => flags,
-                            Some(before) => self.code.and_masks(&before, &flags),
-                        });
-                    }
-                    Value::Uniform(flag) | Value::Affine(flag, _) => {
-                        let outside = put!(self.code.f, "xor i1 {flag}, true");
-                        self.code.f.bail_out_if(&outside);
-                    }
+            let within = match &v {
+                // Every lane out of bounds is a fault, so the first and the last one decide for all.
+                Value::Affine(first, step) if matches!(self.code.mask, Mask::All) => {
+                    let last = put!(self.code.f, "add i64 {first}, {}", step * (self.code.width.step() as i64 - 1));
+                    let [a, b] = [first, &last].map(|i| put!(self.code.f, "icmp ult i64 {i}, {extent}"));
+                    Value::Uniform(put!(self.code.f, "and i1 {a}, {b}"))
+                }
+                Value::Uniform(_) | Value::Affine(..) | Value::Varying(_) => self.code.in_bounds(&v, &extent),
+            };
+            match within {
+                Value::Varying(flags) => {
+                    good = Some(match good {
+                        None => flags,
+                        Some(before) => self.code.and_masks(&before, &flags),
+                    });
+                }
+                Value::Uniform(flag) | Value::Affine(flag, _) => {
+                    let outside = put!(self.code.f, "xor i1 {flag}, true");
+                    self.code.f.bail_out_if(&outside);
                 }
             }
             values.push(v);
