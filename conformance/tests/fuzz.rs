@@ -18,7 +18,7 @@ fn executors_agree_on_random_programs() {
     assert!(differences.is_empty(), "{statistics}");
     assert!(statistics.valid * 100 >= statistics.programs * 95, "{statistics}");
     // A single program with a large array of such elements can be a percent.
-    assert!(statistics.excluded * 25 <= statistics.elements, "{statistics}");
+    assert!(statistics.excluded * 50 <= statistics.elements, "{statistics}");
     // Nearly every operation follows every other, and every rule has something to do.
     let operations = statistics.operations.len();
     assert!(statistics.pairs.len() * 10 >= operations * operations * 9, "{statistics}");
@@ -31,12 +31,12 @@ const DIFFERENTIATED: u64 = 150;
 #[test]
 fn executors_agree_on_derivatives_of_random_programs() {
     let executors = executors::all();
-    let found = derivatives::run(&executors, 0, DIFFERENTIATED, 2, 3, |_, _| {});
+    let found = derivatives::run(&executors, 0, DIFFERENTIATED, 2, 3, |_, _| {}).unwrap();
     for d in &found.differences {
-        eprintln!("{d}\n{}", derivatives::minimised(&executors, d));
+        eprintln!("{d}\n{}", derivatives::minimised(&executors, d).unwrap());
     }
     assert!(found.differences.is_empty(), "{found}");
-    assert!(found.derivatives > DIFFERENTIATED && found.without_rule * 10 < found.derivatives, "{found}");
+    assert!(found.derivatives > DIFFERENTIATED, "{found}");
     assert!(found.second > 0 && found.exact * 10 > found.elements[0], "{found}");
     let mostly = |[compared, left_out]: [u64; 2], parts: u64| left_out * parts < compared;
     assert!(mostly(found.elements, 2) && mostly(found.products, 4), "{found}");

@@ -73,12 +73,14 @@ fn of_derivatives(args: &Args) -> crate::Outcome {
     let bar = indicatif::ProgressBar::new(args.programs);
     let start = Instant::now();
     let watch = |done: u64, differences: &[derivatives::Difference]| progress(&bar, done, differences);
-    let found = derivatives::run(&executors, args.seed, args.programs, args.jobs(), args.differences, watch);
+    let found = derivatives::run(&executors, args.seed, args.programs, args.jobs(), args.differences, watch)
+        .map_err(|e| e.to_string())?;
     bar.finish_and_clear();
     let seconds = start.elapsed().as_secs_f64();
     for d in &found.differences {
         let name = format!("derivative-{}-{}.acc", d.seed, d.executor);
-        args.show_small(d, &derivatives::minimised(&executors, d), &name)?;
+        let small = derivatives::minimised(&executors, d).map_err(|e| e.to_string())?;
+        args.show_small(d, &small, &name)?;
     }
     say!("{found}");
     say!("{:.0} programs a second", found.programs as f64 / seconds.max(1e-9));

@@ -24,6 +24,7 @@ const OPERATIONS: &[(usize, Op)] = &[
     (3, Op::Acond),
     (2, Op::Awhile),
     (1, Op::Foreign),
+    (4, Op::Ruled),
     (3, Op::Idiom),
 ];
 
@@ -47,6 +48,7 @@ enum Op {
     Acond,
     Awhile,
     Foreign,
+    Ruled,
     Idiom,
 }
 
@@ -87,8 +89,9 @@ impl Generator {
             Op::Acond if self.blocks < 2 => return self.acond(arrays, text),
             Op::Awhile if self.blocks < 2 => return self.awhile(arrays, text),
             Op::Foreign if self.blocks < 2 => return self.foreign(arrays, text),
+            Op::Ruled if self.blocks < 2 => return self.ruled(arrays, text),
             Op::Idiom if self.blocks == 0 => return self.idiom(text),
-            Op::Acond | Op::Awhile | Op::Foreign | Op::Idiom => None,
+            Op::Acond | Op::Awhile | Op::Foreign | Op::Ruled | Op::Idiom => None,
         };
         let Some((leaves, dims, operation)) = made else { return Vec::new() };
         let name = self.array_name();

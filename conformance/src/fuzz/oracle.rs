@@ -80,9 +80,9 @@ impl Variation {
 pub struct Findings {
     /// The interpreter had a result in the first run.
     pub valid: bool,
-    /// Elements compared.
+    /// The leaves of all elements that executors were to be compared at.
     pub elements: u64,
-    /// Elements left out, since their values are not stable.
+    /// Those of them left out, since their values are not stable.
     pub excluded: u64,
     /// A defect: the executor, the variation, and what differs.
     pub differences: Vec<(String, Variation, String)>,
@@ -260,7 +260,7 @@ impl Findings {
             (Ok(want), Ok(got)) => self.equal(want, got),
             // Another executor may decide otherwise, and meet a fault there.
             (Ok(want), Err(Error::Fault { .. })) if want.intervals.as_ref().is_some_and(|i| i.may_fault) => {
-                self.excluded += want.results.iter().map(|r| r.size() as u64).sum::<u64>();
+                self.leave_out(want);
                 Ok(())
             }
             (Ok(_), Err(e)) => Err(format!("fails, where the interpreter has a result: {e}")),
@@ -303,18 +303,25 @@ impl Findings {
         }
     }
 
+    /// None of these results can be compared.
+    fn leave_out(&mut self, want: &Reference) {
+        let leaves = want.results.iter().map(leaves_of).sum::<u64>();
+        self.elements += leaves;
+        self.excluded += leaves;
+    }
+
     fn equal(&mut self, want: &Reference, got: &[ArrayData]) -> Result<(), String> {
         if let Some(i) = &want.intervals
             && i.results.is_empty()
         {
-            self.excluded += want.results.iter().map(|r| r.size() as u64).sum::<u64>();
+            self.leave_out(want);
             return Ok(());
         }
         if want.results.len() != got.len() {
             return Err(format!("{} results where {} are expected", got.len(), want.results.len()));
         }
         for (k, (w, g)) in want.results.iter().zip(got).enumerate() {
-            self.elements += w.size() as u64;
+            self.elements += leaves_of(w);
             let named = |e| format!("result {k}: {e}");
             match want.intervals.as_ref().and_then(|i| i.results.get(k)) {
                 None => compare(g, w, Near::Exact).map_err(named)?,
@@ -323,4 +330,9 @@ impl Findings {
         }
         Ok(())
     }
+}
+
+/// How many scalars an array holds.
+fn leaves_of(a: &ArrayData) -> u64 {
+    (a.size() * a.columns().len()) as u64
 }

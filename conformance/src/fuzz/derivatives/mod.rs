@@ -7,6 +7,8 @@
 //!   forward and reverse derivatives of the reverse one.
 //! * Forward and reverse derivatives of one executor belong together, and the interpreter's forward derivative is the
 //!   limit of differences of values (`identities.rs`).
+//! * A native executor's derivative has the same bits on any number of threads and with any number of states of loops kept
+//!   (`varied.rs`).
 //!
 //! Four kinds of programs and points, by the seed: those of [`super::program`] as they are, with extreme numbers among the
 //! inputs; the same at ordinary numbers; with small integers for floats, where executors must agree bit for bit; and with
@@ -16,6 +18,7 @@ mod compare;
 mod edges;
 mod identities;
 mod points;
+mod varied;
 
 use super::shrink::{Sample, shrink};
 use super::{Choices, Mode as Floats, mode_of, program};
@@ -30,6 +33,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
+use varied::Varied;
 
 /// The most floats among the inputs of a program whose derivatives are checked: the interpreter runs it once for each.
 const MAX_FLOATS: usize = 60;
@@ -127,8 +131,6 @@ pub struct Found {
     pub derivatives: u64,
     /// Those of them that are second derivatives.
     pub second: u64,
-    /// Those for which there is no rule yet.
-    pub without_rule: u64,
     /// Elements compared, and left out.
     pub elements: [u64; 2],
     /// Derivatives left out, since an executor has no number at an edge of the function or beside an infinity.
@@ -148,7 +150,6 @@ impl Found {
         self.programs += other.programs;
         self.derivatives += other.derivatives;
         self.second += other.second;
-        self.without_rule += other.without_rule;
         self.exact += other.exact;
         self.at_edges += other.at_edges;
         for (mine, others) in [
@@ -167,8 +168,8 @@ impl fmt::Display for Found {
         let pair = |[compared, left_out]: [u64; 2]| format!("{compared} compared, {left_out} left out");
         writeln!(
             f,
-            "derivatives: {} of {} programs, {} of them second ones, {} without a rule, {} left out at edges",
-            self.derivatives, self.programs, self.second, self.without_rule, self.at_edges
+            "derivatives: {} of {} programs, {} of them second ones, {} left out at edges",
+            self.derivatives, self.programs, self.second, self.at_edges
         )?;
         writeln!(f, "elements: {}, {} of them bit for bit", pair(self.elements), self.exact)?;
         writeln!(f, "products of forward and reverse derivatives: {}", pair(self.products))?;
@@ -185,7 +186,8 @@ pub fn run(
     jobs: usize,
     most_differences: usize,
     watch: impl Fn(u64, &[Difference]) + Sync,
-) -> Found {
+) -> Result<Found, Error> {
+    let varied = Varied::of(executors)?;
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
     let total = Mutex::new(Found::default());
     let total_of = || total.lock().unwrap_or_else(PoisonError::into_inner);
@@ -197,7 +199,7 @@ pub fn run(
                     if done >= programs {
                         break;
                     }
-                    let found = one(executors, first.wrapping_add(done));
+                    let found = one(executors, &varied, first.wrapping_add(done));
                     watch(done, &found.differences);
                     let mut total = total_of();
                     total.add(found);
@@ -210,19 +212,19 @@ pub fn run(
     });
     let mut found = total.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.differences.sort_by_key(|d| d.seed);
-    found
+    Ok(found)
 }
 
-fn one(executors: &[Registered], seed: u64) -> Found {
+fn one(executors: &[Registered], varied: &Varied, seed: u64) -> Found {
     let kind = Kind::of(seed);
     let Ok(file) = parse_test_file("random.acc", &kind.program(seed)) else { return Found::default() };
     let Some(args) = file.runs.first().and_then(|r| r.arrays().ok()) else { return Found::default() };
     let args = points::at(kind, args, &mut Choices::seeded(!seed));
-    check(executors, &Sample { program: file.program, args }, kind, seed)
+    check(executors, varied, &Sample { program: file.program, args }, kind, seed)
 }
 
 /// Checks the derivatives of a program at a point.
-fn check(executors: &[Registered], sample: &Sample, kind: Kind, seed: u64) -> Found {
+fn check(executors: &[Registered], varied: &Varied, sample: &Sample, kind: Kind, seed: u64) -> Found {
     let mut found = Found::default();
     let Sample { program, args } = sample;
     let Ok(values) = interpreted(program, args) else { return found };
@@ -273,7 +275,6 @@ fn check(executors: &[Registered], sample: &Sample, kind: Kind, seed: u64) -> Fo
             found.derivatives += 1;
             found.second += u64::from(matches!(order, Order::Second(_)));
             match executor.run_untyped(&derivative, &all, &limits()) {
-                Err(Error::Defect { message, .. }) if message.contains("no rule yet") => found.without_rule += 1,
                 Err(Error::Limit(_)) => {}
                 Err(error) => found.differences.push(differs(e.name, error.to_string())),
                 Ok(got) => {
@@ -290,6 +291,11 @@ fn check(executors: &[Registered], sample: &Sample, kind: Kind, seed: u64) -> Fo
                             add(&mut found.elements, counted.elements);
                             found.exact += counted.exact;
                         }
+                    }
+                    if order != Order::Forward
+                        && let Some(why) = varied.difference(e.name, seed, (&derivative, &all), &got, &limits())
+                    {
+                        found.differences.push(differs(e.name, why));
                     }
                     let which = match order {
                         Order::Forward => 0,
@@ -327,14 +333,15 @@ fn same_values(executor: &dyn Executor, sample: &Sample, kind: Kind, got: &[Arra
 }
 
 /// The program of a difference made small, as a test file.
-pub fn minimised(executors: &[Registered], d: &Difference) -> String {
+pub fn minimised(executors: &[Registered], d: &Difference) -> Result<String, Error> {
     /// Enough for a program of the generator's size.
     const MAX_ATTEMPTS: usize = 1500;
+    let varied = Varied::of(executors)?;
     let differs = |s: &Sample| {
-        let found = check(executors, s, Kind::of(d.seed), d.seed);
+        let found = check(executors, &varied, s, Kind::of(d.seed), d.seed);
         found.differences.iter().any(|new| new.executor == d.executor && new.order == d.order)
     };
-    shrink(&d.sample, MAX_ATTEMPTS, differs).text()
+    Ok(shrink(&d.sample, MAX_ATTEMPTS, differs).text())
 }
 
 fn add(to: &mut [u64; 2], more: [u64; 2]) {

@@ -81,8 +81,15 @@ impl<'p> Machine<'p> {
     fn stmt(&mut self, s: &'p Stmt) -> Option<Vec<Rc<Bounds>>> {
         let one = match &s.op {
             ArrayOp::If { cond, then, else_ } => {
-                let taken = self.closed(cond)?;
-                return self.block(if taken == [0] { else_ } else { then }, Vec::new());
+                let answer = *scalar::call(self, cond, &[])?.first()?;
+                let (taken, other) = if answer.lit.bits == 0 { (else_, then) } else { (then, else_) };
+                let results = self.block(taken, Vec::new())?;
+                if answer.stable {
+                    return Some(results);
+                }
+                self.may_fault = true;
+                let others = self.block(other, Vec::new())?;
+                return results.iter().zip(&others).map(|(a, b)| a.either(b).map(Rc::new)).collect();
             }
             ArrayOp::While { init, test, step } => {
                 let mut state = init.iter().map(|&a| self.array(a)).collect::<Option<Vec<_>>>()?;

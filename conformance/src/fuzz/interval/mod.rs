@@ -50,6 +50,15 @@ impl Bounds {
         self.columns.iter().map(|c| c[at]).collect()
     }
 
+    /// These or those, whichever an executor decides for: stable where both are the same; `None` if the shapes differ.
+    fn either(&self, other: &Bounds) -> Option<Bounds> {
+        let same = |a: &Near, b: &Near| a.is_exact() && b.is_exact() && a.lit == b.lit;
+        let near = |(a, b): (&Near, &Near)| if same(a, b) { *a } else { a.unstable() };
+        let columns =
+            self.columns.iter().zip(&other.columns).map(|(a, b)| a.iter().zip(b).map(near).collect()).collect();
+        (self.shape == other.shape).then(|| Bounds { shape: self.shape.clone(), columns })
+    }
+
     /// Holds an executor's result to the bounds: how many elements are left out, or what differs.
     pub fn compare(&self, got: &ArrayData) -> Result<u64, String> {
         if got.shape() != self.shape {
