@@ -129,9 +129,9 @@ impl Reverse<'_, '_> {
             _ => {}
         }
         let Some(&y) = s.results.first() else { return Ok(()) };
-        // A function of points has no adjoint where its result has none.
+        // Points without an adjoint contribute nothing.
         let by = match &s.op {
-            ArrayOp::Generate { .. } | ArrayOp::Map { .. } => self.take_points(y),
+            ArrayOp::Generate { .. } | ArrayOp::Map { .. } | ArrayOp::Replicate { .. } => self.take_points(y),
             _ => self.take(y),
         };
         let Some(by) = by else { return Ok(()) };

@@ -46,7 +46,7 @@ impl Reverse<'_, '_> {
             adjoints.push(self.w.zeros(*a));
         }
         let active = Active { state, around };
-        let steps = self.steps(init, test, step)?;
+        let steps = self.steps(s, init, test, step)?;
         let back = self.block(&[init, &adjoints[..]].concat(), |this, params| {
             let (state, adjoints) = params.split_at(init.len());
             this.back_step(step, &active, state, adjoints)
@@ -98,14 +98,24 @@ impl Reverse<'_, '_> {
         })
     }
 
-    /// The number of steps of a loop.
-    fn steps(&mut self, init: &[ArrayId], test: &Block, step: &Block) -> Result<ArrayId, Error> {
+    /// The number of steps of a loop, which counts them from here on.
+    fn steps(&mut self, s: &Stmt, init: &[ArrayId], test: &Block, step: &Block) -> Result<ArrayId, Error> {
+        let Some(at) = self.w.stmts.iter().rposition(|other| other.results == s.results) else {
+            return Err(
+                Error::defect("differentiate", "a loop is gone through that is not there").during("awhile", &s.loc)
+            );
+        };
+        let after = self.w.stmts.split_off(at + 1);
+        self.w.stmts.truncate(at);
         let zero = self.number(|c| c.int(0));
         let all: Vec<ArrayId> = init.iter().copied().chain([zero]).collect();
         let test = self.block(&all, |this, params| Ok(this.once_more(test, &params[..init.len()])))?;
         let step = self.counted(step, &all)?;
-        let end = self.while_(all, test, step);
-        Ok(end[init.len()])
+        let steps = self.w.array(self.w.ty(zero).clone());
+        let results = s.results.iter().copied().chain([steps]).collect();
+        self.w.stmts.push(Stmt { results, op: ArrayOp::While { init: all, test, step }, loc: s.loc.clone() });
+        self.w.stmts.extend(after);
+        Ok(steps)
     }
 
     /// A copy of a loop's step with a counter behind the state.
