@@ -1,19 +1,20 @@
 //! Activity: what depends smoothly on the point of a derivative.
 //!
-//! A scalar is active if a float and computed from an active one by operations with a partial derivative; an array is if a
-//! scalar of it may be. What is not active has no tangent and no adjoint. Activity is what may be in some run: branches
+//! A scalar is active if a float and computed from an active one by operations with a partial derivative; a leaf of an array
+//! is if a scalar of it may be, and an array is if a leaf of it is. What is not active has no tangent and no adjoint. Activity is what may be in some run: branches
 //! count with both sides, loops with all their steps.
 
 use super::{active_capture, used_from_around};
 use crate::ir::{
     ArrayId, ArrayOp, ArrayType, Block, Foreign, Fun, Loc, PrimOp, Programs, Read, Region, ScalarOp, Stmt, Val,
 };
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// Which arrays of a program are active.
 #[derive(Clone, Default, Debug)]
 pub struct Activity {
-    active: HashSet<ArrayId>,
+    /// Of the arrays that are, each leaf.
+    active: HashMap<ArrayId, Vec<bool>>,
     /// The first operation through which no derivative goes, of an active operand.
     blocked: Option<(&'static str, Loc)>,
     /// The first function with a rule that reads an active array or number that is none of its arguments, and where it does.
@@ -23,8 +24,10 @@ pub struct Activity {
 impl Activity {
     /// What is active of a function of arrays where these parameters are.
     pub fn of(types: &[ArrayType], f: &Block, params: impl IntoIterator<Item = ArrayId>) -> Activity {
-        let mut a = Activity { active: params.into_iter().collect(), blocked: None, captured: None };
-        a.active.retain(|x| types[x.index()].elt.has_float());
+        let mut a = Activity::default();
+        for x in params {
+            a.insert(x, &floats(types, x));
+        }
         a.block(types, f);
         a
     }
@@ -34,14 +37,35 @@ impl Activity {
         crate::grow_stack(|| self.stmt(types, s));
     }
 
-    /// Makes an array active.
-    pub fn insert(&mut self, a: ArrayId) {
-        self.active.insert(a);
+    /// Makes an array active where another one of its type is.
+    pub fn insert_like(&mut self, a: ArrayId, like: ArrayId) {
+        if let Some(leaves) = self.active.get(&like).cloned() {
+            self.insert(a, &leaves);
+        }
+    }
+
+    /// Makes leaves of an array active; whether one was not.
+    fn insert(&mut self, a: ArrayId, leaves: &[bool]) -> bool {
+        if !leaves.contains(&true) {
+            return false;
+        }
+        let own = self.active.entry(a).or_insert_with(|| vec![false; leaves.len()]);
+        let mut new = false;
+        for (own, leaf) in own.iter_mut().zip(leaves) {
+            new |= *leaf && !*own;
+            *own |= *leaf;
+        }
+        new
     }
 
     /// Whether an array is.
     pub fn is_active(&self, a: ArrayId) -> bool {
-        self.active.contains(&a)
+        self.active.contains_key(&a)
+    }
+
+    /// Whether a leaf of an array is.
+    pub fn is_leaf_active(&self, a: ArrayId, leaf: u32) -> bool {
+        self.active.get(&a).is_some_and(|leaves| leaves[leaf as usize])
     }
 
     /// The first operation of an active operand through which no derivative goes, and where it was written.
@@ -55,11 +79,11 @@ impl Activity {
     }
 
     /// Makes `to` active where `from` is; whether that is new.
-    fn pass_on(&mut self, types: &[ArrayType], from: &[ArrayId], to: &[ArrayId]) -> bool {
+    fn pass_on(&mut self, from: &[ArrayId], to: &[ArrayId]) -> bool {
         let mut new = false;
         for (from, to) in from.iter().zip(to) {
-            if self.is_active(*from) && types[to.index()].elt.has_float() {
-                new |= self.active.insert(*to);
+            if let Some(leaves) = self.active.get(from).cloned() {
+                new |= self.insert(*to, &leaves);
             }
         }
         new
@@ -76,36 +100,38 @@ impl Activity {
             ArrayOp::If { cond: _, then, else_ } => {
                 for b in [then, else_] {
                     self.block(types, b);
-                    self.pass_on(types, &b.results, &s.results);
+                    self.pass_on(&b.results, &s.results);
                 }
             }
             ArrayOp::While { init, test, step } => {
-                self.pass_on(types, init, &step.params);
+                self.pass_on(init, &step.params);
                 loop {
                     self.block(types, step);
-                    if !self.pass_on(types, &step.results, &step.params) {
+                    if !self.pass_on(&step.results, &step.params) {
                         break;
                     }
                 }
                 let state = step.params.clone();
-                self.pass_on(types, &state, &test.params);
-                self.pass_on(types, &state, &s.results);
+                self.pass_on(&state, &test.params);
+                self.pass_on(&state, &s.results);
             }
             ArrayOp::Foreign { xs, fallback, .. } => {
-                self.pass_on(types, xs, &fallback.params);
+                self.pass_on(xs, &fallback.params);
                 self.block(types, fallback);
-                self.pass_on(types, &fallback.results, &s.results);
+                self.pass_on(&fallback.results, &s.results);
             }
             ArrayOp::Ruled { at, f, jvp: None, vjp: None, residuals: _ } => {
-                self.pass_on(types, at, &f.params);
+                self.pass_on(at, &f.params);
                 self.block(types, f);
-                self.pass_on(types, &f.results, &s.results);
+                self.pass_on(&f.results, &s.results);
             }
             // A rule may make anything of the arguments.
             ArrayOp::Ruled { at, .. } => {
                 let capture = active_capture(s, &|a| self.is_active(a));
                 if capture.is_some() || at.iter().any(|a| self.is_active(*a)) {
-                    self.active.extend(s.results.iter().filter(|r| types[r.index()].elt.has_float()));
+                    for r in &s.results {
+                        self.insert(*r, &floats(types, *r));
+                    }
                 }
                 if let (None, Some(read)) = (&self.captured, capture) {
                     self.captured = Some((s.loc.clone(), read));
@@ -115,46 +141,69 @@ impl Activity {
                 // Each result may depend on all of the point, and on all that the function reads.
                 let reads = crate::ir::free_arrays(f);
                 if at.iter().chain(along).chain(&reads).any(|a| self.is_active(*a)) {
-                    let floats = s.results.iter().copied().filter(|r| types[r.index()].elt.has_float());
-                    self.active.extend(floats);
+                    for r in &s.results {
+                        self.insert(*r, &floats(types, *r));
+                    }
                 }
             }
             // Without blocks: what its operands and functions say.
             _ => {
                 let Some(&result) = s.results.first() else { return };
-                if types[result.index()].elt.has_float() && self.yields_active(types, s) {
-                    self.active.insert(result);
-                }
+                let leaves = self.yielded(types, s, result);
+                self.insert(result, &leaves);
             }
         }
     }
 
-    /// Whether the one result of an operation without blocks is active.
-    fn yields_active(&mut self, types: &[ArrayType], s: &Stmt) -> bool {
+    /// Which leaves of the one result of an operation without blocks are active.
+    fn yielded(&mut self, types: &[ArrayType], s: &Stmt, result: ArrayId) -> Vec<bool> {
         let element_wise = matches!(s.op, ArrayOp::Generate { .. } | ArrayOp::Map { .. } | ArrayOp::Stencil { .. });
-        let operands = s.op.arrays().iter().any(|a| self.is_active(*a));
-        let mut active = operands && !element_wise;
+        let moved = match &s.op {
+            ArrayOp::Backpermute { xs, .. }
+            | ArrayOp::Reshape { xs, .. }
+            | ArrayOp::Replicate { xs, .. }
+            | ArrayOp::Slice { xs, .. }
+            | ArrayOp::Compute { xs }
+            | ArrayOp::Check { xs, .. } => Some(*xs),
+            _ => None,
+        };
+        let mut leaves = floats(types, result);
+        // Whether all floats are; otherwise those that the function yields.
+        let mut all = !element_wise && moved.is_none() && s.op.arrays().iter().any(|a| self.is_active(*a));
+        let mut own = vec![false; leaves.len()];
         for (key, f) in s.op.funs() {
-            if !matches!(key, "shape" | "extents" | "index" | "target" | "ok") {
-                let values = active_values(f, &self.active_params(types, s, key, f), &|a| self.is_active(*a));
-                active |= f.body.results.iter().any(|v| values.active[v.index()]);
-                if let (None, Some(loc)) = (&self.captured, values.captured) {
-                    self.captured = Some((loc.clone(), loc));
-                }
-                if let (None, Some(loc)) = (&self.blocked, values.blocked) {
-                    self.blocked = Some((loc.0, if loc.1.is_known() { loc.1 } else { s.loc.clone() }));
-                }
+            if matches!(key, "shape" | "extents" | "index" | "target" | "ok") {
+                continue;
+            }
+            let active = self.active_params(types, s, key, f);
+            let values = active_values(f, &active, &|a, leaf| self.is_leaf_active(*a, leaf));
+            let yields = f.body.results.iter().map(|v| values.active[v.index()]);
+            if element_wise && key == "f" {
+                own = yields.collect();
+            } else {
+                all |= yields.into_iter().any(|active| active);
+            }
+            if let (None, Some(loc)) = (&self.captured, values.captured) {
+                self.captured = Some((loc.clone(), loc));
+            }
+            if let (None, Some(loc)) = (&self.blocked, values.blocked) {
+                self.blocked = Some((loc.0, if loc.1.is_known() { loc.1 } else { s.loc.clone() }));
             }
         }
-        active
+        if let Some(xs) = moved {
+            own = (0..leaves.len()).map(|leaf| self.is_leaf_active(xs, leaf as u32)).collect();
+        }
+        leaves.iter_mut().zip(own).for_each(|(leaf, own)| *leaf &= all || own);
+        leaves
     }
 
     /// Which parameters of a statement's function are active: floats of elements of an active operand.
     pub fn active_params(&self, types: &[ArrayType], s: &Stmt, key: &str, f: &Fun) -> Vec<bool> {
         let mut params = Vec::with_capacity(f.body.params.len());
         let mut elements = |a: ArrayId, count: usize| {
-            let leaves = types[a.index()].elt.leaf_count() * count;
-            params.extend(std::iter::repeat_n(self.is_active(a), leaves));
+            for _ in 0..count {
+                params.extend((0..types[a.index()].elt.leaf_count()).map(|leaf| self.is_leaf_active(a, leaf as u32)));
+            }
         };
         match (&s.op, key) {
             (ArrayOp::Map { xs, .. }, _) => xs.iter().for_each(|x| elements(*x, 1)),
@@ -180,7 +229,7 @@ pub struct ActiveValues {
 }
 
 /// Which values of a scalar function are active, of the parameters and arrays that are.
-pub fn active_values<D: Programs>(f: &Fun<D>, params: &[bool], array: &dyn Fn(&D::Array) -> bool) -> ActiveValues {
+pub fn active_values<D: Programs>(f: &Fun<D>, params: &[bool], array: &dyn Fn(&D::Array, u32) -> bool) -> ActiveValues {
     active_in_region(f, params, &|_| false, array)
 }
 
@@ -189,7 +238,7 @@ pub fn active_in_region<D: Programs>(
     f: &Fun<D>,
     params: &[bool],
     around: &dyn Fn(Val) -> bool,
-    array: &dyn Fn(&D::Array) -> bool,
+    array: &dyn Fn(&D::Array, u32) -> bool,
 ) -> ActiveValues {
     let active = (0..f.types.len()).map(|k| around(Val(k as u32))).collect();
     let mut found = Scalars { f, array, values: ActiveValues { active, blocked: None, captured: None } };
@@ -202,7 +251,7 @@ pub fn active_in_region<D: Programs>(
 
 struct Scalars<'a, D: Programs> {
     f: &'a Fun<D>,
-    array: &'a dyn Fn(&D::Array) -> bool,
+    array: &'a dyn Fn(&D::Array, u32) -> bool,
     values: ActiveValues,
 }
 
@@ -275,11 +324,9 @@ impl<D: Programs> Scalars<'_, D> {
                 self.region(fallback);
                 self.pass_on(&fallback.results, &n.results);
             }
-            ScalarOp::Index(Read { array, .. }) => {
-                if (self.array)(array) {
-                    for v in &n.results {
-                        self.values.active[v.index()] = self.f.ty(*v).is_float();
-                    }
+            ScalarOp::Index(Read { array, leaves, .. }) => {
+                for (v, leaf) in n.results.iter().zip(leaves) {
+                    self.values.active[v.index()] = (self.array)(array, *leaf) && self.f.ty(*v).is_float();
                 }
             }
         }
@@ -288,7 +335,11 @@ impl<D: Programs> Scalars<'_, D> {
     /// Whether a region uses active values or arrays from around it.
     fn uses_active(&self, r: &Region<D>) -> bool {
         let mut any = used_from_around(r).into_iter().any(|v| self.is(v));
-        r.visit(0, &mut |n, _| any |= matches!(&n.op, ScalarOp::Index(Read { array, .. }) if (self.array)(array)));
+        r.visit(0, &mut |n, _| {
+            if let ScalarOp::Index(Read { array, leaves, .. }) = &n.op {
+                any |= leaves.iter().any(|leaf| (self.array)(array, *leaf));
+            }
+        });
         any
     }
 
@@ -300,6 +351,11 @@ impl<D: Programs> Scalars<'_, D> {
             self.values.blocked = Some((name, n.loc.clone()));
         }
     }
+}
+
+/// Which leaves of an array are floats.
+fn floats(types: &[ArrayType], a: ArrayId) -> Vec<bool> {
+    types[a.index()].elt.leaves().iter().map(|ty| ty.is_float()).collect()
 }
 
 /// Whether an operation on floats has a partial derivative other than 0.

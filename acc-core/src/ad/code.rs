@@ -19,8 +19,8 @@ pub struct Code<D: Programs = Ir> {
     nodes: Vec<Vec<Node<D>>>,
     /// Where the user wrote what is written.
     pub loc: Loc,
-    /// Literals that are numbers other than 0 and the infinities.
-    ordinary: HashSet<Val>,
+    /// Literals that are numbers other than 0 and the infinities, and whether they are 1.
+    ordinary: HashMap<Val, bool>,
 }
 
 impl<D: Programs> Code<D> {
@@ -28,7 +28,7 @@ impl<D: Programs> Code<D> {
     pub fn new(params: impl IntoIterator<Item = ScalarType>, loc: &Loc) -> Code<D> {
         let types: Vec<ScalarType> = params.into_iter().collect();
         let params = (0..types.len() as u32).map(Val).collect();
-        Code { types, params, nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashSet::new() }
+        Code { types, params, nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashMap::new() }
     }
 
     /// A function of an index.
@@ -43,13 +43,13 @@ impl<D: Programs> Code<D> {
             params: f.body.params.clone(),
             nodes: vec![Vec::new()],
             loc: loc.clone(),
-            ordinary: HashSet::new(),
+            ordinary: HashMap::new(),
         }
     }
 
     /// Nodes in the making, of a function with these values so far.
     pub fn of_values(types: Vec<ScalarType>, loc: &Loc) -> Code<D> {
-        Code { types, params: Vec::new(), nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashSet::new() }
+        Code { types, params: Vec::new(), nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashMap::new() }
     }
 
     /// The nodes written.
@@ -108,7 +108,7 @@ impl<D: Programs> Code<D> {
         if let (ScalarOp::Const(l), [v]) = (&node.op, &node.results[..])
             && is_ordinary(*l)
         {
-            self.ordinary.insert(*v);
+            self.ordinary.insert(*v, *l == Lit::one(l.ty));
         }
         if let Some(nodes) = self.nodes.last_mut() {
             nodes.push(node);
@@ -359,7 +359,10 @@ impl<D: Programs> Arithmetic for Code<D> {
         Ok(self.choose(*cond, *then, *else_))
     }
     fn is_ordinary(&self, x: &Val) -> bool {
-        self.ordinary.contains(x)
+        self.ordinary.contains_key(x)
+    }
+    fn is_one(&self, x: &Val) -> bool {
+        self.ordinary.get(x) == Some(&true)
     }
 }
 

@@ -250,7 +250,7 @@ impl<D: Programs> Dual<'_, D> {
             loop {
                 let f = Fun { types: self.code.types.clone(), body: step.clone() };
                 let around = |v: Val| self.of(v, d).is_some();
-                let values = active_in_region(&f, &state, &around, &|a| self.arrays.tangent(a).is_some());
+                let values = active_in_region(&f, &state, &around, &|a, _| self.arrays.tangent(a).is_some());
                 let next = step.results.iter().map(|v| values.active[v.index()]);
                 let next: Vec<bool> = next.zip(&state).map(|(new, old)| new || *old).collect();
                 if next == state {

@@ -29,6 +29,10 @@ pub trait Arithmetic {
     fn is_ordinary(&self, _: &Self::Value) -> bool {
         false
     }
+    /// Whether it is known before anything runs that this is 1.
+    fn is_one(&self, _: &Self::Value) -> bool {
+        false
+    }
 }
 
 /// The partial derivative of an operation by one of its operands.
@@ -83,7 +87,8 @@ pub fn partial<A: Arithmetic>(
         P::MulP => Partial::Times(args[1 - which].clone()),
         P::DivP if first => Partial::Over(args[1].clone()),
         P::DivP => {
-            let q = c.two(P::DivP, y, &args[1])?;
+            // The reciprocal's is its square.
+            let q = if c.a.is_one(&args[0]) { c.two(P::MulP, y, y)? } else { c.two(P::DivP, y, &args[1])? };
             Partial::TimesSteep(c.neg(&q)?)
         }
         P::FmodP if first => Partial::One,

@@ -162,7 +162,7 @@ impl Freezer<'_> {
     ) -> Vals {
         let region = self.loop_region(result, param);
         let f = Fun { types: self.types.clone(), body: region.clone() };
-        if let Some(used) = active_values(&f, &vec![true; region.params.len()], &|_| false).captured {
+        if let Some(used) = active_values(&f, &vec![true; region.params.len()], &|_, _| false).captured {
             self.mistake.get_or_insert(BuildError::ActiveCapture { read: used.clone(), used });
         }
         let mut code = Code::of_values(std::mem::take(&mut self.types), loc);

@@ -255,6 +255,9 @@ impl Decider<'_> {
         if parts.values().any(|r| r.window) && !self.keeps_extents(s) {
             return Some("a stencil reads its elements beyond the edges");
         }
+        if own.cost > 0 && parts.values().any(|r| r.initial) {
+            return Some("a permute goes on in its memory");
+        }
         let times: usize = parts.values().map(Reads::count).sum();
         let consumers = self.uses.of[self.result(k).index()].iter().filter_map(|u| match u.by {
             By::Stmt(by) if self.place[by] == Place::Inlined => Some(self.again[by]),

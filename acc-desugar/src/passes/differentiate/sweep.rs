@@ -52,6 +52,11 @@ pub(super) struct Swept {
 }
 
 impl Swept {
+    /// Whether a parameter has an adjoint.
+    pub(super) fn has_adjoint(&self, position: usize) -> bool {
+        self.adjoints.get(position).is_some_and(Option::is_some)
+    }
+
     /// The adjoint of a parameter, 0 if it has none.
     pub(super) fn adjoint(&mut self, position: usize, ty: ScalarType) -> Val {
         match self.adjoints.get(position).copied().flatten() {
@@ -62,19 +67,19 @@ impl Swept {
 }
 
 /// Goes through a function of these arguments, the values of `code`, at a point with these coordinates: `active` says which of them have adjoints, `arrays` which
-/// arrays do, and `by` gives the adjoints of its results, of those that have some.
+/// leaves of arrays do, and `by` gives the adjoints of its results, of those that have some.
 pub(super) fn sweep(
     mut code: Code,
     f: &Fun,
     args: &[Val],
     point: &[Val],
     active: &[bool],
-    arrays: &dyn Fn(ArrayId) -> bool,
+    arrays: &dyn Fn(ArrayId, u32) -> bool,
     by: &dyn Fn(&mut Code, usize) -> Option<Val>,
 ) -> Result<Swept, Error> {
     // The function, with its parameters' values in `code`.
     let f = without_fallbacks(f);
-    let values = active_values(&f, active, &|a| arrays(*a));
+    let values = active_values(&f, active, &|a, leaf| arrays(*a, leaf));
     let mut names: HashMap<Val, Val> = f.body.params.iter().copied().zip(args.iter().copied()).collect();
     for (k, ty) in f.types.iter().enumerate() {
         names.entry(Val(k as u32)).or_insert_with(|| code.fresh(*ty));
@@ -112,12 +117,17 @@ pub(super) fn sweep(
 struct Sweep<'a> {
     code: Code,
     active: HashSet<Val>,
-    arrays: &'a dyn Fn(ArrayId) -> bool,
+    arrays: &'a dyn Fn(ArrayId, u32) -> bool,
     indices: Indices,
     sites: Vec<Site>,
 }
 
 impl Sweep<'_> {
+    /// Whether what is read has an adjoint.
+    fn is_active(&self, r: &Read) -> bool {
+        r.leaves.iter().any(|leaf| (self.arrays)(r.array, *leaf))
+    }
+
     fn add(&mut self, adjoints: &mut Adjoints, v: Val, a: Adjoint) {
         let sum = match adjoints.get(&v) {
             None => a,
@@ -217,7 +227,7 @@ impl Sweep<'_> {
             }
             (ScalarOp::If { cond, then, else_ }, _) => self.branch(n, *cond, then, else_, adjoints)?,
             (ScalarOp::While { .. }, _) => self.looped(n, adjoints)?,
-            (ScalarOp::Index(Read { array, leaves, index, .. }), _) if (self.arrays)(*array) => {
+            (ScalarOp::Index(r @ Read { array, leaves, index, .. }), _) if self.is_active(r) => {
                 let leaves = n.results.iter().zip(leaves);
                 let leaves = leaves.filter_map(|(v, leaf)| Some((*leaf, adjoints.get(v)?.value)));
                 let sums = self.indices.sums(index);
@@ -383,7 +393,7 @@ impl Sweep<'_> {
         let mut reads = false;
         for r in n.op.regions() {
             r.visit(0, &mut |n, _| {
-                reads |= matches!(&n.op, ScalarOp::Index(Read { array, .. }) if (self.arrays)(*array));
+                reads |= matches!(&n.op, ScalarOp::Index(read) if self.is_active(read));
             });
         }
         if reads {

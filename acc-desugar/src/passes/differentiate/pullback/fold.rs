@@ -59,7 +59,7 @@ impl Reverse<'_, '_> {
         let (rank, elt) = (self.w.rank(xs), self.w.elt(xs).clone());
         let scanned = self.w.stmt(rank, elt, ArrayOp::Scan { dir, xs, f: f.clone(), init: init.cloned() });
         if init.is_none() {
-            self.shapes.insert(scanned, self.shape(xs));
+            self.has_shape_of(scanned, xs);
         }
         scanned
     }

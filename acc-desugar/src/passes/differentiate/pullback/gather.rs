@@ -23,7 +23,8 @@ struct Pivot {
 }
 
 impl Reverse<'_, '_> {
-    /// The adjoint of an array that points read at these indices, if they can be solved, of that of each point.
+    /// The adjoint of an array that points read at these indices, if they can be solved, of that of each point; it may have
+    /// fewer points than the array.
     pub(super) fn gathered(&mut self, array: ArrayId, sums: &[Sum], values: ArrayId) -> Option<ArrayId> {
         let pivots = pivots(sums)?;
         let coordinates: Vec<usize> = pivots.iter().map(|p| p.coordinate).collect();
@@ -36,7 +37,7 @@ impl Reverse<'_, '_> {
             self.fold_axes(aligned, &(0..pivots.len()).collect::<Vec<_>>())
         };
         if pivots.len() == sums.len() {
-            return Some(self.padded(found, array));
+            return Some(found);
         }
         // The other axes are read at one place.
         let elt = self.w.elt(found).clone();

@@ -5,7 +5,7 @@ use super::Reverse;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::EltType;
-use acc_core::ir::{ArrayId, ArrayOp, Fun, Region, ScalarOp, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Fun, Val};
 use std::collections::HashSet;
 
 /// The parameters of a function of points.
@@ -27,19 +27,25 @@ impl Reverse<'_, '_> {
         (code, Lanes { xs: xs.to_vec(), index, elements })
     }
 
-    /// What a function of points yields, as an array.
+    /// What a function of points yields, as an array. It is one of the arrays whose elements the function uses, and of those
+    /// without which it would have more points.
     pub(super) fn at_points(&mut self, lanes: &Lanes, code: Code, results: Vec<Val>, elt: EltType) -> ArrayId {
         let mut f = code.done(results);
-        let rank = lanes.index.len();
-        let indexed = uses(&f, &lanes.index);
-        if !indexed {
-            f.body.params.drain(..rank);
+        let (rank, seen) = (lanes.index.len(), used(&f));
+        let shape = self.common_shape(lanes.xs.iter().copied());
+        let mut kept: Vec<bool> = vec![true; lanes.xs.len()];
+        for (k, element) in lanes.elements.iter().enumerate() {
+            kept[k] = element.iter().any(|v| seen.contains(v));
+            let xs = lanes.xs.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(x, _)| *x);
+            kept[k] |= self.common_shape(xs) != shape;
         }
-        let made = self.w.stmt(rank, elt, ArrayOp::Map { xs: lanes.xs.clone(), f, indexed });
-        let shapes: Vec<ArrayId> = lanes.xs.iter().map(|x| self.shape(*x)).collect();
-        if let Some(first) = shapes.first().filter(|first| shapes.iter().all(|s| s == *first)) {
-            self.shapes.insert(made, *first);
-        }
+        let indexed = lanes.index.iter().any(|i| seen.contains(i));
+        let index = lanes.index.iter().filter(|_| indexed);
+        let elements = lanes.elements.iter().zip(&kept).filter(|(_, kept)| **kept).flat_map(|(e, _)| e);
+        f.body.params = index.chain(elements).copied().collect();
+        let xs = lanes.xs.iter().zip(kept).filter(|(_, kept)| *kept).map(|(x, _)| *x).collect();
+        let made = self.w.stmt(rank, elt, ArrayOp::Map { xs, f, indexed });
+        self.shapes.insert(made, shape);
         made
     }
 
@@ -53,7 +59,7 @@ impl Reverse<'_, '_> {
         active: &[bool],
         by: &[Val],
     ) -> Result<Swept, Error> {
-        sweep(code, f, args, point, active, &|a| self.is_active(a), &of_floats(f, by))
+        sweep(code, f, args, point, active, &|a, leaf| self.activity.is_leaf_active(a, leaf), &of_floats(f, by))
     }
 
     /// The same for the adjoints of its parameters alone, not for those of what it reads.
@@ -65,7 +71,7 @@ impl Reverse<'_, '_> {
         active: &[bool],
         by: &[Val],
     ) -> Result<Swept, Error> {
-        sweep(code, f, args, &[], active, &|_| false, &of_floats(f, by))
+        sweep(code, f, args, &[], active, &|_, _| false, &of_floats(f, by))
     }
 
     /// The adjoints of these parameters, which are the leaves of an array's element, as an array of points.
@@ -78,7 +84,7 @@ impl Reverse<'_, '_> {
 
     /// An array of adjoints with zeros added where it has fewer points than `like`.
     pub(super) fn padded(&mut self, a: ArrayId, like: ArrayId) -> ArrayId {
-        if self.shape(a) == self.shape(like) || self.w.rank(like) == 0 {
+        if self.shape(a) == self.shape(like) {
             return a;
         }
         let elt = self.w.elt(a).clone();
@@ -97,18 +103,12 @@ fn of_floats(f: &Fun, by: &[Val]) -> impl Fn(&mut Code, usize) -> Option<Val> {
     move |_, k| all.get(k).copied().flatten()
 }
 
-/// Whether a function uses one of these values.
-fn uses(f: &Fun, values: &[Val]) -> bool {
-    fn note(r: &Region, seen: &mut HashSet<Val>) {
-        seen.extend(r.results.iter().copied());
-        r.visit(0, &mut |n, _| {
-            seen.extend(n.op.operands());
-            if let ScalarOp::If { .. } | ScalarOp::While { .. } | ScalarOp::Own(_) = &n.op {
-                seen.extend(n.op.regions().into_iter().flat_map(|r| r.results.iter().copied()));
-            }
-        });
-    }
-    let mut seen = HashSet::new();
-    note(&f.body, &mut seen);
-    values.iter().any(|v| seen.contains(v))
+/// The values that a function uses.
+pub(super) fn used(f: &Fun) -> HashSet<Val> {
+    let mut seen: HashSet<Val> = f.body.results.iter().copied().collect();
+    f.body.visit(0, &mut |n, _| {
+        seen.extend(n.op.operands());
+        seen.extend(n.op.regions().into_iter().flat_map(|r| r.results.iter().copied()));
+    });
+    seen
 }

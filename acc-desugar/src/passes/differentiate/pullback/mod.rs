@@ -5,6 +5,7 @@
 //! contributes it is 0. Values of the function that an adjoint needs are those of the function's own statements; inside
 //! conditionals they are computed once more.
 
+mod border;
 mod control;
 mod fold;
 mod gather;
@@ -44,7 +45,7 @@ pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, by: &[ArrayId]) -> Resul
     }
     let mut results = f.results.clone();
     for x in f.params.iter().copied().filter(|a| r.w.elt(*a).has_float()).collect::<Vec<_>>() {
-        let adjoint = r.adjoints.get(&x).copied();
+        let adjoint = r.take(x);
         results.push(adjoint.unwrap_or_else(|| r.w.zeros(x)));
     }
     Ok(results)
@@ -53,10 +54,10 @@ pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, by: &[ArrayId]) -> Resul
 struct Reverse<'w, 'a> {
     w: &'w mut Writer<'a>,
     activity: Activity,
-    /// The adjoints so far.
-    adjoints: HashMap<ArrayId, ArrayId>,
-    /// Arrays whose extents are those of another one.
-    shapes: HashMap<ArrayId, ArrayId>,
+    /// The adjoints so far, as sums of arrays that may have fewer points: elsewhere these are 0.
+    adjoints: HashMap<ArrayId, Vec<ArrayId>>,
+    /// Arrays whose extents are the least of those of others, in ascending order.
+    shapes: HashMap<ArrayId, Vec<ArrayId>>,
 }
 
 impl Reverse<'_, '_> {
@@ -66,14 +67,46 @@ impl Reverse<'_, '_> {
 
     /// Adds to the adjoint of an array, if it has one.
     fn contribute(&mut self, a: ArrayId, adjoint: ArrayId) {
+        self.has_shape_of(adjoint, a);
+        self.contribute_points(a, adjoint);
+    }
+
+    /// The same of what may have fewer points than the array.
+    fn contribute_points(&mut self, a: ArrayId, adjoint: ArrayId) {
         if !self.is_active(a) {
             return;
         }
-        let sum = match self.adjoints.get(&a) {
-            Some(old) => self.w.sum(*old, adjoint),
-            None => adjoint,
-        };
-        self.adjoints.insert(a, sum);
+        let mut parts = self.adjoints.remove(&a).unwrap_or_default();
+        match parts[..] {
+            [old] if self.shape(old) == self.shape(adjoint) => parts[0] = self.sum(old, adjoint),
+            _ => parts.push(adjoint),
+        }
+        self.adjoints.insert(a, parts);
+    }
+
+    /// The adjoint of an array, if there is one, which it then has no more.
+    fn take(&mut self, a: ArrayId) -> Option<ArrayId> {
+        let parts = self.adjoints.remove(&a)?;
+        let padded: Vec<ArrayId> = parts.into_iter().map(|part| self.padded(part, a)).collect();
+        padded.into_iter().reduce(|sum, part| self.sum(sum, part))
+    }
+
+    /// The same, with fewer points if all that contributes has these.
+    fn take_points(&mut self, a: ArrayId) -> Option<ArrayId> {
+        match self.adjoints.get(&a)?[..] {
+            [one] => {
+                self.adjoints.remove(&a);
+                Some(one)
+            }
+            _ => self.take(a),
+        }
+    }
+
+    /// The sum of two arrays of the same extents.
+    fn sum(&mut self, a: ArrayId, b: ArrayId) -> ArrayId {
+        let sum = self.w.sum(a, b);
+        self.has_shape_of(sum, a);
+        sum
     }
 
     fn statements(&mut self, stmts: &[Stmt]) -> Result<(), Error> {
@@ -95,11 +128,19 @@ impl Reverse<'_, '_> {
             ArrayOp::Ruled { .. } => return self.ruled(s),
             _ => {}
         }
-        let Some(by) = s.results.first().and_then(|y| self.adjoints.remove(y)) else { return Ok(()) };
+        let Some(&y) = s.results.first() else { return Ok(()) };
+        // Points without an adjoint contribute nothing.
+        let by = match &s.op {
+            ArrayOp::Generate { .. } | ArrayOp::Map { .. } | ArrayOp::Replicate { .. } => self.take_points(y),
+            _ => self.take(y),
+        };
+        let Some(by) = by else { return Ok(()) };
         if let ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. } = &s.op
             && let Some((stmts, result)) = self.lifted(s, f)?
         {
-            return self.replaced(&stmts, &[(result, by)]);
+            self.contribute_points(y, by);
+            let by = self.take(y);
+            return self.replaced(&stmts, &by.map(|by| (result, by)).into_iter().collect::<Vec<_>>());
         }
         match &s.op {
             ArrayOp::Generate { shape: _, f } => self.generate(f, by),
@@ -163,6 +204,7 @@ impl Reverse<'_, '_> {
     /// Goes back through an operation with this adjoint of its result.
     fn through(&mut self, ty: ArrayType, op: ArrayOp, by: ArrayId) -> Result<(), Error> {
         let result = self.w.array(ty);
+        self.has_shape_of(result, by);
         let s = Stmt { results: [result].into_iter().collect(), op, loc: self.w.loc.clone() };
         self.replaced(&[s], &[(result, by)])
     }
@@ -185,7 +227,7 @@ impl Reverse<'_, '_> {
         let results = write(&mut c, &index);
         let op = ArrayOp::Generate { shape: self.w.extents_of(a), f: c.done(results) };
         let made = self.w.stmt(rank, elt, op);
-        self.shapes.insert(made, self.shape(a));
+        self.has_shape_of(made, a);
         made
     }
 
@@ -207,29 +249,41 @@ impl Reverse<'_, '_> {
         Ok(Block { params, stmts, results: results? })
     }
 
-    /// The array whose extents an array has.
-    fn shape(&self, a: ArrayId) -> ArrayId {
-        self.shapes.get(&a).copied().unwrap_or(a)
+    /// The arrays of whose extents an array has the least.
+    fn shape(&self, a: ArrayId) -> Vec<ArrayId> {
+        if self.w.rank(a) == 0 {
+            return Vec::new();
+        }
+        self.shapes.get(&a).cloned().unwrap_or_else(|| vec![a])
+    }
+
+    /// The same of arrays that are gone through side by side.
+    fn common_shape(&self, arrays: impl IntoIterator<Item = ArrayId>) -> Vec<ArrayId> {
+        let mut all: Vec<ArrayId> = arrays.into_iter().flat_map(|a| self.shape(a)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// Notes that an array has the extents of another one.
+    fn has_shape_of(&mut self, a: ArrayId, like: ArrayId) {
+        let shape = self.shape(like);
+        self.shapes.insert(a, shape);
     }
 
     /// Notes which arrays have the extents of others.
     fn note_shapes(&mut self, stmts: &[Stmt]) {
         for s in stmts {
             let Some(&y) = s.results.first() else { continue };
-            let like = match &s.op {
-                ArrayOp::Map { xs, .. } => {
-                    let shapes: Vec<ArrayId> = xs.iter().map(|x| self.shape(*x)).collect();
-                    shapes.first().copied().filter(|first| shapes.iter().all(|s| s == first))
-                }
+            let shape = match &s.op {
+                ArrayOp::Map { .. } | ArrayOp::Stencil { .. } => self.common_shape(s.op.arrays()),
                 ArrayOp::Scan { xs, init: None, .. }
                 | ArrayOp::Check { xs, .. }
                 | ArrayOp::Compute { xs }
-                | ArrayOp::Permute { defaults: xs, .. } => Some(self.shape(*xs)),
-                _ => None,
+                | ArrayOp::Permute { defaults: xs, .. } => self.shape(*xs),
+                _ => continue,
             };
-            if let Some(like) = like {
-                self.shapes.insert(y, like);
-            }
+            self.shapes.insert(y, shape);
         }
     }
 

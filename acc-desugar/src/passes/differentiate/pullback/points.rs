@@ -24,8 +24,7 @@ impl Reverse<'_, '_> {
             let elt = self.w.elt(*x).clone();
             if self.is_active(*x) {
                 let adjoint = self.adjoint_of(&lanes, &swept, first, &elt);
-                let adjoint = if xs.len() > 1 { self.padded(adjoint, *x) } else { adjoint };
-                self.contribute(*x, adjoint);
+                self.contribute_points(*x, adjoint);
             }
             first += elt.leaf_count();
         }

@@ -36,7 +36,7 @@ impl Reverse<'_, '_> {
             let (rank, elt) = (self.w.rank(by), self.w.elt(by).clone());
             let op = ArrayOp::Scan { dir: back, xs: by, f: adder(&elt, &self.w.loc), init: None };
             let whole = self.w.stmt(rank, elt, op);
-            self.shapes.insert(whole, self.shape(by));
+            self.has_shape_of(whole, by);
             whole
         } else {
             self.recurrence(y, dir, xs, f, init.is_some(), by)?
@@ -121,7 +121,7 @@ impl Reverse<'_, '_> {
         let mut columns: Vec<Vec<Val>> = Vec::new();
         for q in &floats {
             let one = |c: &mut Code, k: usize| (k == *q).then(|| c.literal(Lit::one(leaves[k])));
-            let mut swept = sweep(code, &step, &args, &[], &active, &|_| false, &one)?;
+            let mut swept = sweep(code, &step, &args, &[], &active, &|_, _| false, &one)?;
             columns.push(floats.iter().map(|p| swept.adjoint(rank + p, leaves[*p])).collect());
             code = swept.code;
         }
@@ -138,7 +138,7 @@ impl Reverse<'_, '_> {
         let op = ArrayOp::Scan { dir: back, xs: functions, f: self.composed(&types, dir), init: None };
         let rank = self.w.rank(by);
         let composed = self.w.stmt(rank, linear, op);
-        self.shapes.insert(composed, self.shape(functions));
+        self.has_shape_of(composed, functions);
         let (code, lanes) = self.lanes(&[composed]);
         let values = lanes.elements[0][m * m..].to_vec();
         let elt = self.w.elt(by).clone();

@@ -32,7 +32,7 @@ impl Reverse<'_, '_> {
         match site.sums.as_deref().and_then(|sums| self.gathered(site.array, sums, values)) {
             Some(adjoint) => {
                 self.w.note_of("read", "gathered: the index of an element says which points read it");
-                self.contribute(site.array, adjoint);
+                self.contribute_points(site.array, adjoint);
             }
             None => {
                 self.w.note_of("read", "scattered: the index is no sum of coordinates");
@@ -78,13 +78,10 @@ impl Reverse<'_, '_> {
         let place = code.done(std::iter::once(taken).chain(site.index.iter().copied()));
         let results: Vec<Val> = c.inline(&place, &args);
         let target = c.done(results);
-        let defaults = match self.adjoints.get(&site.array) {
-            Some(so_far) => *so_far,
-            None => self.w.zeros(site.array),
-        };
+        let defaults = self.take(site.array).unwrap_or_else(|| self.w.zeros(site.array));
         let ty = self.w.ty(defaults).clone();
         let combine = adder(&ty.elt, &self.w.loc);
         let sum = self.w.add(ty, ArrayOp::Permute { defaults, xs: values, combine, target });
-        self.adjoints.insert(site.array, sum);
+        self.contribute(site.array, sum);
     }
 }

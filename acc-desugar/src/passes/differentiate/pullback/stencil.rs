@@ -1,24 +1,57 @@
 //! Adjoints of stencils.
 //!
-//! The adjoints of all elements of a point's windows are computed at the point. An element of the array gathers them from the
-//! points that have it in their windows, and so does a border around the array, which is then added, axis by axis, to the elements
-//! from which the boundary took it.
+//! Each point has adjoints for the elements of its window. An element gathers them by a stencil with mirrored offsets, beyond
+//! whose edges there are zeros; what windows hold beyond an edge is added where the boundary took it from
+//! ([`border`](super::border)). The windows' adjoints are stored, unless they are multiples of the point's own adjoint.
 
 use super::super::sweep::Swept;
 use super::super::writer::float_leaves;
 use super::Reverse;
+use super::lanes::used;
 use acc_core::Error;
-use acc_core::ad::Code;
+use acc_core::ad::{Arithmetic, Code};
 use acc_core::data::{EltType, ScalarType, unlinear_index};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Boundary, Fun, PrimOp, Read, ScalarOp, StencilInput, Stmt, Val};
 use smallvec::SmallVec;
+use std::collections::HashSet;
+
+/// The adjoints of the elements of all windows of an input, by point.
+pub(super) struct Windows {
+    pub(super) array: ArrayId,
+    /// Those elements of a window that have one.
+    pub(super) neighbours: Vec<Neighbour>,
+}
+
+/// An element of a window.
+pub(super) struct Neighbour {
+    position: usize,
+    /// From the point to it.
+    pub(super) offset: Vec<i64>,
+    /// Its adjoint, as a function of these leaves of the array.
+    leaves: Vec<u32>,
+    adjoint: Fun,
+}
+
+impl Neighbour {
+    /// Its adjoint at a point, of which leaves of the array these are.
+    fn adjoint(&self, c: &mut Code, point: &[Val]) -> Vec<Val> {
+        let leaves: Vec<Val> = self.leaves.iter().map(|leaf| point[*leaf as usize]).collect();
+        c.inline(&self.adjoint, &leaves)
+    }
+
+    /// The same of a point of the array, whose leaves are of these types.
+    pub(super) fn adjoint_at(&self, c: &mut Code, array: ArrayId, types: &[ScalarType], at: &[Val]) -> Vec<Val> {
+        let types: Vec<ScalarType> = self.leaves.iter().map(|leaf| types[*leaf as usize]).collect();
+        let leaves = c.emit_all(ScalarOp::Index(Read::new(array, &self.leaves[..], SmallVec::from(at))), &types);
+        c.inline(&self.adjoint, &leaves)
+    }
+}
 
 impl Reverse<'_, '_> {
     pub(super) fn stencil(&mut self, s: &Stmt, f: &Fun, inputs: &[StencilInput], by: ArrayId) -> Result<(), Error> {
         if self.reads_active(f) {
             return self.windows_first(s, f, inputs, by);
         }
-        self.w.note("gathered from the windows that have an element; those of their elements are stored");
         let rank = self.w.rank(by);
         let own = StencilInput { xs: by, window: vec![1; rank], boundary: Boundary::Clamp };
         let mut types: Vec<ScalarType> = f.param_types().collect();
@@ -41,178 +74,153 @@ impl Reverse<'_, '_> {
             first += i.neighbours() * leaves.len();
         }
         let swept = self.swept(code, f, &params[..count], &[], &active, &params[count..])?;
-        let all: Vec<StencilInput> = inputs.iter().cloned().chain([own]).collect();
         let mut first = 0;
         for i in inputs {
             let elt = self.w.elt(i.xs).clone();
             let beyond = matches!(&i.boundary, Boundary::Function(b) if self.reads_active(b));
-            if self.is_active(i.xs) || beyond {
-                let windows = self.windows(&all, &swept, first, i, &elt);
-                self.spread(i, windows)?;
+            if (self.is_active(i.xs) || beyond)
+                && let Some(windows) = self.windows((inputs, &own), &swept, first, i, &elt)
+            {
+                self.beyond(i, &windows)?;
+                self.spread(i, windows);
             }
             first += i.neighbours() * elt.leaf_count();
         }
         Ok(())
     }
 
-    /// The adjoints of the elements of each point's window, one after the other.
+    /// The adjoints of the elements of each point's window of an input, whose leaves are parameters from `first` on; the last
+    /// parameters are those of `own`, the point's adjoint.
     fn windows(
         &mut self,
-        all: &[StencilInput],
+        (inputs, own): (&[StencilInput], &StencilInput),
         swept: &Swept,
         first: usize,
         input: &StencilInput,
         elt: &EltType,
-    ) -> ArrayId {
+    ) -> Option<Windows> {
         let mut swept = swept.clone();
         let leaves = elt.leaves();
-        let mut results = Vec::new();
-        for k in 0..input.neighbours() {
-            for leaf in float_leaves(elt) {
-                results.push(swept.adjoint(first + k * leaves.len() + leaf, leaves[leaf]));
+        let floats = float_leaves(elt);
+        let at = |k: usize, leaf: usize| first + k * leaves.len() + leaf;
+        let reached: Vec<usize> =
+            (0..input.neighbours()).filter(|k| floats.iter().any(|leaf| swept.has_adjoint(at(*k, *leaf)))).collect();
+        if reached.is_empty() {
+            return None;
+        }
+        let adjoints: Vec<Vec<Val>> = reached
+            .iter()
+            .map(|k| floats.iter().map(|leaf| swept.adjoint(at(*k, *leaf), leaves[*leaf])).collect())
+            .collect();
+        let mut f = swept.code.clone().done(adjoints.iter().flatten().copied());
+        let inputs = self.inputs_used(&mut f, inputs, own);
+        let neighbour = |k: usize, leaves: Vec<u32>, adjoint: Fun| {
+            let at = unlinear_index(&input.window, k);
+            let offset = at.iter().zip(&input.window).map(|(o, w)| o - (*w / 2) as i64).collect();
+            Neighbour { position: k, offset, leaves, adjoint }
+        };
+        if inputs.len() == 1 && keeps_zeros(&f) {
+            self.w.note("gathered from the windows that have an element");
+            let all = 0..f.body.params.len() as u32;
+            let neighbours = reached.into_iter().zip(adjoints).map(|(k, own)| {
+                let mut adjoint = swept.code.clone().done(own);
+                adjoint.body.params.clone_from(&f.body.params);
+                neighbour(k, all.clone().collect(), adjoint)
+            });
+            return Some(Windows { array: own.xs, neighbours: neighbours.collect() });
+        }
+        self.w.note("gathered from the windows that have an element; those of their elements are stored");
+        let same = self.w.code(elt.tangent().leaves());
+        let params = same.params();
+        let same = same.done(params);
+        let width = floats.len();
+        let part = |(n, k): (usize, usize)| {
+            neighbour(k, (n * width..(n + 1) * width).map(|l| l as u32).collect(), same.clone())
+        };
+        let neighbours: Vec<Neighbour> = reached.into_iter().enumerate().map(part).collect();
+        let op = match &inputs[..] {
+            [own] => ArrayOp::Map { xs: vec![own.xs], f, indexed: false },
+            _ => ArrayOp::Stencil { f, inputs },
+        };
+        let parts = std::iter::repeat_n(elt.tangent(), neighbours.len());
+        let array = self.w.stmt(input.window.len(), EltType::tuple(parts), op);
+        self.has_shape_of(array, own.xs);
+        Some(Windows { array, neighbours })
+    }
+
+    /// Those of the inputs whose elements a function uses, and the last one, which has the extents of the result. The others'
+    /// parameters go.
+    fn inputs_used(&self, f: &mut Fun, others: &[StencilInput], last: &StencilInput) -> Vec<StencilInput> {
+        let seen = used(f);
+        let mut params = std::mem::take(&mut f.body.params).into_iter();
+        let mut inputs = Vec::new();
+        for i in others {
+            let own: Vec<Val> = params.by_ref().take(i.neighbours() * self.w.elt(i.xs).leaf_count()).collect();
+            if own.iter().any(|v| seen.contains(v)) {
+                f.body.params.extend(own);
+                inputs.push(i.clone());
             }
         }
-        let parts = std::iter::repeat_n(elt.tangent(), input.neighbours());
-        let op = ArrayOp::Stencil { f: swept.code.done(results), inputs: all.to_vec() };
-        self.w.stmt(input.window.len(), EltType::tuple(parts), op)
+        f.body.params.extend(params);
+        inputs.push(last.clone());
+        inputs
     }
 
     /// From the adjoints of windows to those of what they hold.
-    fn spread(&mut self, input: &StencilInput, windows: ArrayId) -> Result<(), Error> {
-        let elt = self.w.tangent_elt(input.xs);
-        let leaves = elt.leaves();
-        let width = leaves.len();
-        let offsets: Vec<Vec<i64>> = (0..input.neighbours())
-            .map(|k| {
-                let at = unlinear_index(&input.window, k);
-                at.iter().zip(&input.window).map(|(o, w)| o - (*w / 2) as i64).collect()
-            })
-            .collect();
-        let part = |c: &mut Code, k: usize, at: &[Val]| {
-            let part: SmallVec<[u32; 4]> = (k * width..(k + 1) * width).map(|leaf| leaf as u32).collect();
-            let op = ScalarOp::Index(Read::new(windows, part, SmallVec::from(at)));
-            c.emit_all(op, &leaves)
-        };
-        if self.is_active(input.xs) {
-            // With a border as wide as the windows reach, from which a function has taken nothing of the array.
-            let mut border: Vec<i64> = input.window.iter().map(|w| (*w / 2) as i64).collect();
-            if matches!(input.boundary, Boundary::Function(_)) {
-                border.fill(0);
-            }
-            let mut adjoint = self.bordered(input.xs, &border, elt.clone(), |c, index| {
-                let mut sum: Option<Vec<Val>> = None;
-                for (k, offset) in offsets.iter().enumerate() {
-                    let from: Vec<i64> = offset.iter().zip(&border).map(|(o, b)| o + b).collect();
-                    let at = moved(c, index, &from, PrimOp::SubP);
-                    let inside = c.within(&windows, &at);
-                    let own = c.branch(inside, &leaves, |c| part(c, k, &at), |c| c.zeros(&leaves));
-                    sum = Some(match sum {
-                        Some(s) => s.into_iter().zip(own).map(|(a, b)| c.two(PrimOp::AddP, a, b)).collect(),
-                        None => own,
-                    });
-                }
-                sum.unwrap_or_default()
-            });
-            for axis in 0..border.len() {
-                let width = std::mem::take(&mut border[axis]);
-                if width > 0 {
-                    adjoint = self.folded_back(input, adjoint, (axis, width), &border);
-                }
-            }
-            self.shapes.insert(adjoint, self.shape(input.xs));
-            self.contribute(input.xs, adjoint);
+    fn spread(&mut self, input: &StencilInput, mut windows: Windows) {
+        if !self.is_active(input.xs) {
+            return;
         }
+        windows.array = self.padded(windows.array, input.xs);
+        let elt = self.w.tangent_elt(input.xs);
+        let point = self.w.elt(windows.array).leaves();
+        let count = input.neighbours();
+        let mut c = self.w.code((0..count).flat_map(|_| point.iter().copied()));
+        let params = c.params();
+        let mut sum: Option<Vec<Val>> = None;
+        for n in &windows.neighbours {
+            // Windows reach as far to both sides.
+            let position = count - 1 - n.position;
+            let own = n.adjoint(&mut c, &params[position * point.len()..][..point.len()]);
+            sum = Some(match sum {
+                Some(s) => s.into_iter().zip(own).map(|(a, b)| c.two(PrimOp::AddP, a, b)).collect(),
+                None => own,
+            });
+        }
+        let f = c.done(sum.unwrap_or_default());
+        let mut zero = Code::of_index(input.window.len(), &self.w.loc);
+        let zeros = zero.zeros(&point);
+        let boundary = Boundary::Function(zero.done(zeros));
+        let gathered = StencilInput { xs: windows.array, window: input.window.clone(), boundary };
+        let mut adjoint = self.w.stmt(input.window.len(), elt, ArrayOp::Stencil { f, inputs: vec![gathered] });
+        if !matches!(input.boundary, Boundary::Function(_)) {
+            adjoint = self.with_border(input, &windows, adjoint);
+        }
+        self.contribute(input.xs, adjoint);
+    }
+
+    /// The contributions of what a boundary's function reads.
+    fn beyond(&mut self, input: &StencilInput, windows: &Windows) -> Result<(), Error> {
         let Boundary::Function(b) = &input.boundary else { return Ok(()) };
         if !self.reads_active(b) {
             return Ok(());
         }
-        for (k, offset) in offsets.iter().enumerate().filter(|(_, o)| o.iter().any(|d| *d != 0)) {
-            let (code, lanes) = self.lanes(&[windows]);
-            let own = lanes.elements[0][k * width..(k + 1) * width].to_vec();
+        let elt = self.w.tangent_elt(input.xs);
+        for n in windows.neighbours.iter().filter(|n| n.offset.iter().any(|d| *d != 0)) {
+            let (mut code, lanes) = self.lanes(&[windows.array]);
+            let own = n.adjoint(&mut code, &lanes.elements[0]);
             let by = self.at_points(&lanes, code, own, elt.clone());
             let types: Vec<ScalarType> = self.w.elt(input.xs).leaves().to_vec();
             let mut g = Code::of_index(lanes.index.len(), &self.w.loc);
             let index = g.params();
-            let at = moved(&mut g, &index, offset, PrimOp::AddP);
+            let at = moved(&mut g, &index, &n.offset, PrimOp::AddP);
             let inside = g.within(&input.xs, &at);
             let results = g.branch(inside, &types, |c| c.zeros(&types), |c| c.inline(b, &at));
-            let (shape, f) = (self.w.extents_of(windows), g.done(results));
+            let (shape, f) = (self.w.extents_of(windows.array), g.done(results));
             let ty = ArrayType { rank: index.len(), elt: self.w.elt(input.xs).clone() };
             self.through(ty, ArrayOp::Generate { shape, f }, by)?;
         }
         Ok(())
-    }
-
-    /// An array of the extents of another one and a border on both sides of each axis, each element from its index.
-    fn bordered(
-        &mut self,
-        a: ArrayId,
-        border: &[i64],
-        elt: EltType,
-        write: impl FnOnce(&mut Code, &[Val]) -> Vec<Val>,
-    ) -> ArrayId {
-        let mut shape = self.w.code([]);
-        let mut extents = Vec::new();
-        for (axis, width) in border.iter().enumerate() {
-            let (n, both) = (shape.extent(a, axis), shape.int(2 * width));
-            extents.push(if *width == 0 { n } else { shape.two(PrimOp::AddP, n, both) });
-        }
-        let mut c = Code::of_index(border.len(), &self.w.loc);
-        let index = c.params();
-        let results = write(&mut c, &index);
-        let op = ArrayOp::Generate { shape: shape.done(extents), f: c.done(results) };
-        self.w.stmt(border.len(), elt, op)
-    }
-
-    /// Adds the border of an axis, of this width on either side, to the elements from which the boundary takes it. All of these
-    /// are near an edge.
-    fn folded_back(
-        &mut self,
-        input: &StencilInput,
-        a: ArrayId,
-        (axis, width): (usize, i64),
-        border: &[i64],
-    ) -> ArrayId {
-        let elt = self.w.elt(a).clone();
-        let leaves = elt.leaves();
-        self.bordered(input.xs, border, elt, |c, index| {
-            let read = |c: &mut Code, at: Val| {
-                let mut there = index.to_vec();
-                there[axis] = at;
-                c.read(a, &leaves, &there)
-            };
-            let (i, n, width_) = (index[axis], c.extent(input.xs, axis), c.int(width));
-            let own = c.two(PrimOp::AddP, i, width_);
-            let inner = read(c, own);
-            let last = c.int(width + 1);
-            let last = c.two(PrimOp::SubP, n, last);
-            let (low, high) = (c.two(PrimOp::LeP, i, width_), c.two(PrimOp::GeP, i, last));
-            let near = c.two(PrimOp::OrP, low, high);
-            let taken = c.branch(
-                near,
-                &leaves,
-                |c| {
-                    let mut sum = c.zeros(&leaves);
-                    for step in 0..2 * width {
-                        // Before the first element, then after the last one.
-                        let place = if step < width {
-                            c.int(step)
-                        } else {
-                            let step = c.int(step);
-                            c.two(PrimOp::AddP, n, step)
-                        };
-                        let position = c.two(PrimOp::SubP, place, width_);
-                        let from = taken_from(c, input, axis, position);
-                        let own = c.two(PrimOp::EqP, from, i);
-                        let value = c.branch(own, &leaves, |c| read(c, place), |c| c.zeros(&leaves));
-                        sum = sum.into_iter().zip(value).map(|(a, b)| c.two(PrimOp::AddP, a, b)).collect();
-                    }
-                    sum
-                },
-                |c| c.zeros(&leaves),
-            );
-            inner.into_iter().zip(taken).map(|(a, b)| c.two(PrimOp::AddP, a, b)).collect()
-        })
     }
 
     /// A stencil whose function reads other arrays: the windows, and an element-wise function of them.
@@ -233,7 +241,7 @@ impl Reverse<'_, '_> {
 }
 
 /// An index, moved by an offset.
-fn moved(c: &mut Code, index: &[Val], offset: &[i64], by: PrimOp) -> Vec<Val> {
+pub(super) fn moved(c: &mut Code, index: &[Val], offset: &[i64], by: PrimOp) -> Vec<Val> {
     let of = |(i, o): (&Val, &i64)| {
         if *o == 0 {
             return *i;
@@ -244,26 +252,26 @@ fn moved(c: &mut Code, index: &[Val], offset: &[i64], by: PrimOp) -> Vec<Val> {
     index.iter().zip(offset).map(of).collect()
 }
 
-/// Where a boundary takes an element from whose coordinate may be beyond an edge.
-fn taken_from(c: &mut Code, input: &StencilInput, axis: usize, i: Val) -> Val {
-    let (n, zero, one) = (c.extent(input.xs, axis), c.int(0), c.int(1));
-    let last = c.two(PrimOp::SubP, n, one);
-    match &input.boundary {
-        Boundary::Clamp | Boundary::Function(_) => {
-            let low = c.two(PrimOp::MaxP, i, zero);
-            c.two(PrimOp::MinP, low, last)
+/// Whether the results of a function are 0 where its parameters are: they are sums of multiples of these.
+fn keeps_zeros(f: &Fun) -> bool {
+    let mut zeros: HashSet<Val> = f.body.params.iter().copied().filter(|p| f.ty(*p).is_float()).collect();
+    let mut ordinary = Code::of_function(f, &acc_core::ir::Loc::unknown());
+    for n in &f.body.nodes {
+        let is_zero = match &n.op {
+            ScalarOp::Const(l) => f.ty(n.results[0]).is_float() && l.bits == 0,
+            ScalarOp::Cast(x) => zeros.contains(x) && n.results.iter().all(|v| f.ty(*v).is_float()),
+            ScalarOp::Prim(PrimOp::NegP | PrimOp::AddP | PrimOp::SubP, args) => args.iter().all(|v| zeros.contains(v)),
+            ScalarOp::Prim(PrimOp::MulP, args) => {
+                let finite = args.iter().all(|v| zeros.contains(v) || ordinary.is_ordinary(v));
+                finite && args.iter().any(|v| zeros.contains(v))
+            }
+            ScalarOp::Prim(PrimOp::DivP, args) => zeros.contains(&args[0]) && ordinary.is_ordinary(&args[1]),
+            _ => false,
+        };
+        if is_zero {
+            zeros.extend(n.results.iter().copied());
         }
-        Boundary::Mirror => {
-            let low = c.op(PrimOp::AbsP, &[i]);
-            let twice = c.two(PrimOp::AddP, last, last);
-            let high = c.two(PrimOp::SubP, twice, low);
-            c.two(PrimOp::MinP, low, high)
-        }
-        Boundary::Wrap => {
-            let (more, less) = (c.two(PrimOp::AddP, i, n), c.two(PrimOp::SubP, i, n));
-            let (low, high) = (c.two(PrimOp::LtP, i, zero), c.two(PrimOp::GtP, i, last));
-            let inside = c.choose(high, less, i);
-            c.choose(low, more, inside)
-        }
+        ordinary.push(n.clone());
     }
+    f.body.results.iter().all(|v| zeros.contains(v))
 }

@@ -57,13 +57,7 @@ impl Reverse<'_, '_> {
             all.extend(l.init);
         }
         all.extend(adjoints);
-        let test = self.block(&all, |this, params| {
-            let left = Going::of(params, kept).left;
-            Ok(vec![this.number(|c| {
-                let (left, zero) = (int(c, left), c.int(0));
-                c.two(PrimOp::GtP, left, zero)
-            })])
-        })?;
+        let test = self.block(&all, |this, params| Ok(vec![this.any_left(Going::of(params, kept).left)]))?;
         let step = self.block(&all, |this, params| this.go_back(l, &Going::of(params, kept)))?;
         let end = self.while_(all, test, step);
         Ok(Going::of(&end, kept).adjoints.to_vec())
@@ -101,7 +95,7 @@ impl Reverse<'_, '_> {
                 let before = c.two(PrimOp::SubP, newest, one);
                 c.choose(done, before, newest)
             });
-            let adjoints = this.back_step(l, &state, g.adjoints)?;
+            let adjoints = this.once_more(&l.back, &[&state[..], g.adjoints].concat());
             Ok([&[goal, newest, g.at], g.kept, &adjoints].concat())
         })?;
         let keep = self.block(&[], |this, _| {
