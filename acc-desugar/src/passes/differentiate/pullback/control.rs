@@ -15,7 +15,7 @@ struct Side {
 
 impl Reverse<'_, '_> {
     pub(super) fn branch(&mut self, s: &Stmt, cond: &Fun, then: &Block, else_: &Block) -> Result<(), Error> {
-        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.adjoints.remove(y)).collect();
+        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.take(*y)).collect();
         self.w.note("the branch taken is computed again and gone through");
         let sides = [self.side(then, &by)?, self.side(else_, &by)?];
         let mut around: Vec<ArrayId> = sides.iter().flat_map(|side| side.adjoints.keys().copied()).collect();
@@ -54,9 +54,12 @@ impl Reverse<'_, '_> {
     fn side(&mut self, b: &Block, by: &[Option<ArrayId>]) -> Result<Side, Error> {
         let same = copy(self.w, b, &[]);
         let adjoints = std::mem::take(&mut self.adjoints);
-        let (stmts, done) = self.inner(|this| this.replaced(&same.stmts, &given(&same, by)));
-        let mut found = std::mem::replace(&mut self.adjoints, adjoints);
-        done?;
+        let (stmts, found) = self.inner(|this| {
+            let done = this.replaced(&same.stmts, &given(&same, by));
+            done.map(|()| this.take_all())
+        });
+        self.adjoints = adjoints;
+        let mut found = found?;
         let inside: HashSet<ArrayId> = same.stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
         found.retain(|a, _| !inside.contains(a));
         Ok(Side { stmts, adjoints: found })
@@ -69,7 +72,7 @@ impl Reverse<'_, '_> {
         xs: &[ArrayId],
         fallback: &Block,
     ) -> Result<(), Error> {
-        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.adjoints.remove(y)).collect();
+        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.take(*y)).collect();
         match function {
             ForeignFun::Trace(_) => {
                 for (x, by) in xs[xs.len() - s.results.len()..].iter().zip(by) {

@@ -5,18 +5,18 @@
 //! contributes it is 0. Values of the function that an adjoint needs are those of the function's own statements; inside
 //! conditionals they are computed once more.
 
+mod adjoint;
 mod control;
-mod fold;
+mod folds;
 mod gather;
 mod lanes;
 mod loops;
+mod one_hot;
 mod permute;
 mod points;
 mod ruled;
 mod scan;
-mod segments;
 mod shape;
-mod shares;
 mod sites;
 mod stencil;
 
@@ -26,6 +26,7 @@ use acc_core::ad::{self, Activity, Code};
 use acc_core::data::EltType;
 use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Class, Fun, Stmt, Val};
+use adjoint::Adjoint;
 use std::collections::HashMap;
 
 /// The results of a function whose statements are written already, and the adjoints of the point, of these of the results.
@@ -44,8 +45,7 @@ pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, by: &[ArrayId]) -> Resul
     }
     let mut results = f.results.clone();
     for x in f.params.iter().copied().filter(|a| r.w.elt(*a).has_float()).collect::<Vec<_>>() {
-        let adjoint = r.adjoints.get(&x).copied();
-        results.push(adjoint.unwrap_or_else(|| r.w.zeros(x)));
+        results.push(r.adjoint_so_far(x));
     }
     Ok(results)
 }
@@ -54,7 +54,7 @@ struct Reverse<'w, 'a> {
     w: &'w mut Writer<'a>,
     activity: Activity,
     /// The adjoints so far.
-    adjoints: HashMap<ArrayId, ArrayId>,
+    adjoints: HashMap<ArrayId, Adjoint>,
     /// Arrays whose extents are those of another one.
     shapes: HashMap<ArrayId, ArrayId>,
 }
@@ -62,18 +62,6 @@ struct Reverse<'w, 'a> {
 impl Reverse<'_, '_> {
     fn is_active(&self, a: ArrayId) -> bool {
         self.activity.is_active(a)
-    }
-
-    /// Adds to the adjoint of an array, if it has one.
-    fn contribute(&mut self, a: ArrayId, adjoint: ArrayId) {
-        if !self.is_active(a) {
-            return;
-        }
-        let sum = match self.adjoints.get(&a) {
-            Some(old) => self.w.sum(*old, adjoint),
-            None => adjoint,
-        };
-        self.adjoints.insert(a, sum);
     }
 
     fn statements(&mut self, stmts: &[Stmt]) -> Result<(), Error> {
@@ -95,12 +83,23 @@ impl Reverse<'_, '_> {
             ArrayOp::Ruled { .. } => return self.ruled(s),
             _ => {}
         }
-        let Some(by) = s.results.first().and_then(|y| self.adjoints.remove(y)) else { return Ok(()) };
+        let Some((y, by)) = s.results.first().and_then(|y| self.adjoints.remove_entry(y)) else { return Ok(()) };
         if let ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. } = &s.op
             && let Some((stmts, result)) = self.lifted(s, f)?
         {
+            let by = self.dense(y, by);
             return self.replaced(&stmts, &[(result, by)]);
         }
+        if let ArrayOp::Fold { xs, f, init } = &s.op {
+            return self.fold((&s.op, y), *xs, f, init.as_ref(), by);
+        }
+        let by = match by {
+            Adjoint::OneHot(by) => match self.one_hot(s, by)? {
+                Some(by) => self.dense(y, Adjoint::OneHot(by)),
+                None => return Ok(()),
+            },
+            Adjoint::Dense(by) => by,
+        };
         match &s.op {
             ArrayOp::Generate { shape: _, f } => self.generate(f, by),
             ArrayOp::Map { xs, f, indexed } => {
@@ -108,8 +107,7 @@ impl Reverse<'_, '_> {
                 self.map(s, xs, f, *indexed, by)
             }
             ArrayOp::Stencil { f, inputs } => self.stencil(s, f, inputs, by),
-            ArrayOp::Fold { xs, f, init } => self.fold((&s.op, s.results[0]), *xs, f, init.as_ref(), by),
-            ArrayOp::Scan { dir, xs, f, init } => self.scan(s.results[0], *dir, *xs, f, init.as_ref(), by),
+            ArrayOp::Scan { dir, xs, f, init } => self.scan(y, *dir, *xs, f, init.as_ref(), by),
             ArrayOp::Permute { defaults, xs, combine, target } => self.permute(s, *defaults, *xs, combine, target, by),
             ArrayOp::Backpermute { xs, shape: _, index } => self.backpermute(s, *xs, index, by),
             ArrayOp::Reshape { xs, shape: _ } => {

@@ -15,14 +15,14 @@ impl Reverse<'_, '_> {
         if r.is_checkpoint() {
             return self.again(s, &r);
         }
-        let of_residuals: Vec<Option<ArrayId>> = r.residuals.iter().map(|y| self.adjoints.remove(y)).collect();
+        let of_residuals: Vec<Option<ArrayId>> = r.residuals.iter().map(|y| self.take(*y)).collect();
         if of_residuals.iter().any(Option::is_some) {
             let code = r.residual_code(self.w);
             self.replaced(&code.stmts, &given(&code, &of_residuals))?;
             self.w.at(s);
         }
         let values = self.w.with_float(r.values);
-        let by: Vec<Option<ArrayId>> = values.iter().map(|y| self.adjoints.remove(y)).collect();
+        let by: Vec<Option<ArrayId>> = values.iter().map(|y| self.take(*y)).collect();
         if by.iter().all(Option::is_none) {
             return Ok(());
         }
@@ -46,7 +46,7 @@ impl Reverse<'_, '_> {
 
     /// A checkpoint: the function once more, of stored arrays, so that no later pass takes the first computation for it.
     fn again(&mut self, s: &Stmt, r: &Ruled<'_>) -> Result<(), Error> {
-        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.adjoints.remove(y)).collect();
+        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.take(*y)).collect();
         let captured = free_arrays(r.f).into_iter().filter(|a| self.is_active(*a)).map(|a| (a, a));
         let all: Vec<(ArrayId, ArrayId)> =
             r.f.params.iter().copied().zip(r.at.iter().copied()).chain(captured).collect();

@@ -30,7 +30,7 @@ struct Loop<'s> {
 impl Reverse<'_, '_> {
     pub(super) fn looped(&mut self, s: &Stmt, init: &[ArrayId], test: &Block, step: &Block) -> Result<(), Error> {
         let active: Vec<usize> = (0..init.len()).filter(|k| self.is_active(step.params[*k])).collect();
-        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.adjoints.remove(y)).collect();
+        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.take(*y)).collect();
         let mut adjoints: Vec<ArrayId> = Vec::new();
         for k in &active {
             adjoints.push(by[*k].unwrap_or_else(|| self.w.zeros(s.results[*k])));
@@ -130,7 +130,8 @@ impl Reverse<'_, '_> {
         let by: Vec<(ArrayId, ArrayId)> =
             l.active.iter().map(|k| same.results[*k]).zip(adjoints.iter().copied()).collect();
         let done = self.replaced(&same.stmts, &by);
-        let found = std::mem::replace(&mut self.adjoints, around);
+        let found = self.take_all();
+        self.adjoints = around;
         done?;
         let mut before = Vec::new();
         for k in &l.active {
