@@ -218,6 +218,33 @@ fn several_leaves() {
     }
 }
 
+/// Operators that choose one of two elements.
+#[test]
+fn chosen_elements() {
+    for f in [
+        "|%a: f64, %n: f64, %b: f64, %m: f64| (%a, %n)",
+        "|%a: f64, %n: f64, %b: f64, %m: f64| (%b, %m)",
+        "|%a: f64, %n: f64, %b: f64, %m: f64| { %l: bool = lt(%a, %b) yield select(%l, %a, %b), select(%l, %n, %m) }",
+        "|%a: f64, %n: f64, %b: f64, %m: f64| if le(%n, %m) { yield %b, %m } else { yield %a, %n }",
+    ] {
+        for (fold, rows) in [
+            ("fold1(e, f: F)", 4),
+            ("fold(e, f: F, init: || (0.4f64, 1.1f64))", 0),
+            ("fold(e, f: F, init: || (s[], 1.1f64))", 3),
+        ] {
+            let source = format!(
+                "program(x: [2]f64, s: [0]f64) {{
+                   e: [2](f64, f64) = imap(x, f: |%i: i64, %j: i64, %x: f64| (sin(%x), exp(mul(%x, cast(%j, f64)))))
+                   m: [1](f64, f64) = {}
+                   yield m
+                 }}",
+                fold.replace('F', f)
+            );
+            check_with(&source, &[&[3, rows], &[]]);
+        }
+    }
+}
+
 /// Rows with numbers that are none, and with equal ones.
 #[test]
 fn rows_with_nan() {

@@ -15,7 +15,7 @@ use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, Val};
 const INT: ScalarType = ScalarType::I64;
 
 /// The position of an initial value.
-const INITIAL: i64 = -1;
+pub(super) const INITIAL: i64 = -1;
 
 /// Which elements have the adjoint of a float of the result.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,9 +79,21 @@ impl Reverse<'_, '_> {
                 Share::One { first } => Some(self.winner(fold, leaf, first, start)),
             });
         }
+        self.of_winners(fold, &winners, by)
+    }
+
+    /// The same, where these arrays have the positions of the elements that have the adjoint of each float, if not all have it.
+    pub(super) fn of_winners(
+        &mut self,
+        fold: Folded<'_>,
+        winners: &[Option<ArrayId>],
+        by: Adjoint,
+    ) -> Result<(), Error> {
         let init = fold.init.filter(|init| self.reads_active(init));
-        let by = match (by, &winners[..]) {
-            (by, [Some(winner)]) if fold.segments.is_none() && init.is_none() => {
+        let by = match (by, winners) {
+            (by, [Some(winner), others @ ..])
+                if fold.segments.is_none() && init.is_none() && others.iter().all(|w| *w == Some(*winner)) =>
+            {
                 let rows = match by {
                     Adjoint::Dense(by) => OneHot::everywhere(by, self.w.rank(by)),
                     Adjoint::OneHot(by) => by,
@@ -104,7 +116,7 @@ impl Reverse<'_, '_> {
                 fold.of_element(c, index, &leaves, |c, at, position| {
                     let whole = c.read(by, &leaves, at);
                     let own = |(v, winner): (Val, &Option<ArrayId>)| won(c, v, *winner, at, position);
-                    whole.into_iter().zip(&winners).map(own).collect()
+                    whole.into_iter().zip(winners).map(own).collect()
                 })
             });
             self.contribute(fold.xs, adjoint);
@@ -115,7 +127,7 @@ impl Reverse<'_, '_> {
         let of_init = self.over(fold.y, elt, |c, at| {
             let (whole, initial) = (c.read(by, &leaves, at), c.int(INITIAL));
             let own = |(v, winner): (Val, &Option<ArrayId>)| won(c, v, *winner, at, initial);
-            whole.into_iter().zip(&winners).map(own).collect()
+            whole.into_iter().zip(winners).map(own).collect()
         });
         self.initial(Some(init), of_init)
     }
