@@ -1,5 +1,6 @@
 //! Derivatives as ordinary code against the interpreter's, which computes with jets.
 
+mod one_hot;
 mod rules;
 mod support;
 

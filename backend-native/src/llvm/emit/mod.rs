@@ -209,7 +209,7 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
         width = scheduled::width(kernel, width)?;
     }
     if variant.is_scatter() {
-        width = scatter::width(kernel, size, width);
+        width = scatter::width(kernel, size, &axes, width);
     }
     if variant == Variant::RowLanes && size <= MAX_SMALL_BODY_NODES && kernel.is_column_major() {
         // Several cache lines of each row per step, so that few pages are touched repeatedly.

@@ -5,19 +5,18 @@
 //! contributes it is 0. Values of the function that an adjoint needs are those of the function's own statements; inside
 //! conditionals they are computed once more.
 
-mod border;
+mod adjoint;
 mod control;
-mod fold;
+mod folds;
 mod gather;
 mod lanes;
 mod loops;
+mod one_hot;
 mod permute;
 mod points;
 mod ruled;
 mod scan;
-mod segments;
 mod shape;
-mod shares;
 mod sites;
 mod stencil;
 
@@ -27,6 +26,7 @@ use acc_core::ad::{self, Activity, Code};
 use acc_core::data::EltType;
 use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Class, Fun, Stmt, Val};
+use adjoint::Adjoint;
 use std::collections::HashMap;
 
 /// The results of a function whose statements are written already, and the adjoints of the point, of these of the results.
@@ -45,8 +45,7 @@ pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, by: &[ArrayId]) -> Resul
     }
     let mut results = f.results.clone();
     for x in f.params.iter().copied().filter(|a| r.w.elt(*a).has_float()).collect::<Vec<_>>() {
-        let adjoint = r.take(x);
-        results.push(adjoint.unwrap_or_else(|| r.w.zeros(x)));
+        results.push(r.adjoint_so_far(x));
     }
     Ok(results)
 }
@@ -54,8 +53,8 @@ pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, by: &[ArrayId]) -> Resul
 struct Reverse<'w, 'a> {
     w: &'w mut Writer<'a>,
     activity: Activity,
-    /// The adjoints so far, as sums of arrays that may have fewer points: elsewhere these are 0.
-    adjoints: HashMap<ArrayId, Vec<ArrayId>>,
+    /// The adjoints so far.
+    adjoints: HashMap<ArrayId, Adjoint>,
     /// Arrays whose extents are the least of those of others, in ascending order.
     shapes: HashMap<ArrayId, Vec<ArrayId>>,
 }
@@ -63,50 +62,6 @@ struct Reverse<'w, 'a> {
 impl Reverse<'_, '_> {
     fn is_active(&self, a: ArrayId) -> bool {
         self.activity.is_active(a)
-    }
-
-    /// Adds to the adjoint of an array, if it has one.
-    fn contribute(&mut self, a: ArrayId, adjoint: ArrayId) {
-        self.has_shape_of(adjoint, a);
-        self.contribute_points(a, adjoint);
-    }
-
-    /// The same of what may have fewer points than the array.
-    fn contribute_points(&mut self, a: ArrayId, adjoint: ArrayId) {
-        if !self.is_active(a) {
-            return;
-        }
-        let mut parts = self.adjoints.remove(&a).unwrap_or_default();
-        match parts[..] {
-            [old] if self.shape(old) == self.shape(adjoint) => parts[0] = self.sum(old, adjoint),
-            _ => parts.push(adjoint),
-        }
-        self.adjoints.insert(a, parts);
-    }
-
-    /// The adjoint of an array, if there is one, which it then has no more.
-    fn take(&mut self, a: ArrayId) -> Option<ArrayId> {
-        let parts = self.adjoints.remove(&a)?;
-        let padded: Vec<ArrayId> = parts.into_iter().map(|part| self.padded(part, a)).collect();
-        padded.into_iter().reduce(|sum, part| self.sum(sum, part))
-    }
-
-    /// The same, with fewer points if all that contributes has these.
-    fn take_points(&mut self, a: ArrayId) -> Option<ArrayId> {
-        match self.adjoints.get(&a)?[..] {
-            [one] => {
-                self.adjoints.remove(&a);
-                Some(one)
-            }
-            _ => self.take(a),
-        }
-    }
-
-    /// The sum of two arrays of the same extents.
-    fn sum(&mut self, a: ArrayId, b: ArrayId) -> ArrayId {
-        let sum = self.w.sum(a, b);
-        self.has_shape_of(sum, a);
-        sum
     }
 
     fn statements(&mut self, stmts: &[Stmt]) -> Result<(), Error> {
@@ -128,20 +83,28 @@ impl Reverse<'_, '_> {
             ArrayOp::Ruled { .. } => return self.ruled(s),
             _ => {}
         }
-        let Some(&y) = s.results.first() else { return Ok(()) };
-        // Points without an adjoint contribute nothing.
-        let by = match &s.op {
-            ArrayOp::Generate { .. } | ArrayOp::Map { .. } | ArrayOp::Replicate { .. } => self.take_points(y),
-            _ => self.take(y),
-        };
-        let Some(by) = by else { return Ok(()) };
+        let Some((y, by)) = s.results.first().and_then(|y| self.adjoints.remove_entry(y)) else { return Ok(()) };
         if let ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. } = &s.op
             && let Some((stmts, result)) = self.lifted(s, f)?
         {
-            self.contribute_points(y, by);
-            let by = self.take(y);
-            return self.replaced(&stmts, &by.map(|by| (result, by)).into_iter().collect::<Vec<_>>());
+            let by = self.dense(y, by);
+            return self.replaced(&stmts, &[(result, by)]);
         }
+        if let ArrayOp::Fold { xs, f, init } = &s.op {
+            return self.fold((&s.op, y), *xs, f, init.as_ref(), by);
+        }
+        let by = match by {
+            Adjoint::OneHot(by) => match self.one_hot(s, by)? {
+                Some(by) => Adjoint::OneHot(by),
+                None => return Ok(()),
+            },
+            by => by,
+        };
+        // Points without an adjoint contribute nothing.
+        let by = match &s.op {
+            ArrayOp::Generate { .. } | ArrayOp::Map { .. } | ArrayOp::Replicate { .. } => self.points(y, by),
+            _ => self.dense(y, by),
+        };
         match &s.op {
             ArrayOp::Generate { shape: _, f } => self.generate(f, by),
             ArrayOp::Map { xs, f, indexed } => {
@@ -149,8 +112,7 @@ impl Reverse<'_, '_> {
                 self.map(s, xs, f, *indexed, by)
             }
             ArrayOp::Stencil { f, inputs } => self.stencil(s, f, inputs, by),
-            ArrayOp::Fold { xs, f, init } => self.fold((&s.op, s.results[0]), *xs, f, init.as_ref(), by),
-            ArrayOp::Scan { dir, xs, f, init } => self.scan(s.results[0], *dir, *xs, f, init.as_ref(), by),
+            ArrayOp::Scan { dir, xs, f, init } => self.scan(y, *dir, *xs, f, init.as_ref(), by),
             ArrayOp::Permute { defaults, xs, combine, target } => self.permute(s, *defaults, *xs, combine, target, by),
             ArrayOp::Backpermute { xs, shape: _, index } => self.backpermute(s, *xs, index, by),
             ArrayOp::Reshape { xs, shape: _ } => {

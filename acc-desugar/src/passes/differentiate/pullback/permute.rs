@@ -2,8 +2,8 @@
 
 use super::super::dual::sums;
 use super::Reverse;
+use super::folds::shares::same_number;
 use super::loops::rounds::Permute;
-use super::shares::same_number;
 use crate::analysis::operators::{Component, components};
 use acc_core::Error;
 use acc_core::ad::Code;

@@ -9,7 +9,7 @@ use super::super::dual::sums;
 use super::super::sweep::sweep;
 use super::super::writer::{adder, float_leaves};
 use super::Reverse;
-use super::fold::{Beside, floats_from};
+use super::folds::{Beside, floats_from};
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{EltType, Lit, ScalarType};

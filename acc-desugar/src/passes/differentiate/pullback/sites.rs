@@ -10,7 +10,7 @@ use super::lanes::Lanes;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Fun, Val};
 
 impl Reverse<'_, '_> {
     /// The contributions of all reads of a function of points.
@@ -78,10 +78,15 @@ impl Reverse<'_, '_> {
         let place = code.done(std::iter::once(taken).chain(site.index.iter().copied()));
         let results: Vec<Val> = c.inline(&place, &args);
         let target = c.done(results);
-        let defaults = self.take(site.array).unwrap_or_else(|| self.w.zeros(site.array));
+        self.add_at(site.array, values, target);
+    }
+
+    /// Adds values at these targets to the adjoint of an array.
+    pub(super) fn add_at(&mut self, a: ArrayId, values: ArrayId, target: Fun) {
+        let defaults = self.adjoint_so_far(a);
         let ty = self.w.ty(defaults).clone();
         let combine = adder(&ty.elt, &self.w.loc);
         let sum = self.w.add(ty, ArrayOp::Permute { defaults, xs: values, combine, target });
-        self.contribute(site.array, sum);
+        self.contribute(a, sum);
     }
 }

@@ -6,6 +6,7 @@ pub(crate) mod combine;
 pub(crate) mod compact;
 pub(crate) mod pairwise_fold;
 pub(crate) mod row_lanes;
+pub(crate) mod row_scatter;
 pub(crate) mod scan;
 pub(crate) mod scatter;
 pub(crate) mod sink;

@@ -1,11 +1,13 @@
 //! Scatters: elements are combined into targets of their own choosing, in row-major order.
 //!
-//! Positions and values of a step are vectors; then lanes are combined one by one, since two may have one target. Where
+//! Positions and values of a step are vectors; then lanes are combined one by one, since two may have one target, but for
+//! those of [rows](super::row_scatter). Where
 //! new values replace old ones, vector scatters do: they write lanes in order. Cheap elements are scalar from the
 //! start.
 
-use crate::kernel::{Body, Kernel, Op, Record, Sink, Update};
+use crate::kernel::{Body, Kernel, Op, Record, Sink, Uniformity, Update};
 use crate::llvm::emit::loops::structured::Structured;
+use crate::llvm::emit::sinks::row_scatter::scatters_rows;
 use crate::llvm::emit::sinks::sink::Leaf;
 use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Mask, Parts, Shape, Value};
@@ -25,14 +27,14 @@ const SCALAR_ELEMENTS_PER_STEP: usize = 8;
 
 /// The vector width of a scatter. Cheap elements are computed one by one, since extracting them from vectors costs
 /// more; but saturating conversions of floats to integers are cheap on vectors alone.
-pub(crate) fn width(kernel: &Kernel, size: usize, vectors: Width) -> Width {
+pub(crate) fn width(kernel: &Kernel, size: usize, axes: &[Uniformity], vectors: Width) -> Width {
     let is_straight = kernel.element.region.nodes.iter().all(|n| n.op.regions().is_empty());
     let is_known = kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Scatter { builtin: Some(_), .. }));
     let truncates = kernel.element.region.nodes.iter().any(|n| {
         let is_float = |v: &Val| kernel.element.ty(*v).is_float();
         matches!(&n.op, Op::Cast(v) if is_float(v) && !n.results.iter().any(is_float))
     });
-    if is_straight && is_known && !truncates && size <= MAX_SMALL_BODY_NODES {
+    if is_straight && is_known && !truncates && size <= MAX_SMALL_BODY_NODES && !scatters_rows(kernel, axes) {
         Width { lanes: 1, parts: SCALAR_ELEMENTS_PER_STEP }
     } else {
         vectors
@@ -72,6 +74,15 @@ impl<'a> Emitter<'a> {
     pub(crate) fn scatter(&mut self, keep: Leaf, index: &[Leaf], leaves: &[Leaf], how: &Combining<'a>) {
         let kept = self.kept(keep);
         let outer = std::mem::replace(&mut self.code.mask, kept);
+        if let Combining::Known(updates) = how
+            && self.has_row_targets(index, leaves)
+        {
+            let first = self.first_target(index);
+            self.code.bail_out_on_fault();
+            self.combine_row(leaves, updates, &first);
+            self.code.mask = outer;
+            return;
+        }
         let positions = self.targets(index);
         // Before anything is stored: tiles resume with this step.
         self.code.bail_out_on_fault();

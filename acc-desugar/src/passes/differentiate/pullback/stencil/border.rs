@@ -1,8 +1,8 @@
 //! What windows hold beyond the edges of an array: its adjoints go to the elements from which the boundary takes it.
 
-use super::super::writer::adder;
-use super::Reverse;
-use super::stencil::{Windows, moved};
+use super::super::super::writer::adder;
+use super::super::Reverse;
+use super::{Windows, moved};
 use acc_core::ad::Code;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Boundary, PrimOp, StencilInput, Val};

@@ -3,8 +3,9 @@
 //! Of a sum every element has the adjoint of the result. Of an extreme one element has it, the one that the result is: its
 //! position is a fold of positions, so that the adjoint takes no memory but theirs.
 
-use super::super::dual::Replaced;
-use super::Reverse;
+use super::super::super::dual::Replaced;
+use super::super::Reverse;
+use super::super::adjoint::{Adjoint, OneHot};
 use crate::analysis::operators::{Component, components};
 use acc_core::Error;
 use acc_core::ad::Code;
@@ -14,7 +15,7 @@ use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, Val};
 const INT: ScalarType = ScalarType::I64;
 
 /// The position of an initial value.
-const INITIAL: i64 = -1;
+pub(super) const INITIAL: i64 = -1;
 
 /// Which elements have the adjoint of a float of the result.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,7 +60,7 @@ pub(super) fn shares(f: &Fun) -> Option<Vec<(usize, Share)>> {
 
 impl Reverse<'_, '_> {
     /// The adjoints of what is folded and of the initial value, by that of the result.
-    pub(super) fn shared(&mut self, fold: Folded<'_>, shares: &[(usize, Share)], by: ArrayId) -> Result<(), Error> {
+    pub(super) fn shared(&mut self, fold: Folded<'_>, shares: &[(usize, Share)], by: Adjoint) -> Result<(), Error> {
         let how = match shares.iter().filter(|(_, s)| *s != Share::All).count() {
             0 => "every element has the adjoint of its sum",
             n if n == shares.len() => "of each result, the element that it is",
@@ -78,6 +79,36 @@ impl Reverse<'_, '_> {
                 Share::One { first } => Some(self.winner(fold, leaf, first, start)),
             });
         }
+        self.of_winners(fold, &winners, by)
+    }
+
+    /// The same, where these arrays have the positions of the elements that have the adjoint of each float, if not all have it.
+    pub(super) fn of_winners(
+        &mut self,
+        fold: Folded<'_>,
+        winners: &[Option<ArrayId>],
+        by: Adjoint,
+    ) -> Result<(), Error> {
+        let init = fold.init.filter(|init| self.reads_active(init));
+        let by = match (by, winners) {
+            (by, [Some(winner), others @ ..])
+                if fold.segments.is_none() && init.is_none() && others.iter().all(|w| *w == Some(*winner)) =>
+            {
+                let rows = match by {
+                    Adjoint::OneHot(by) => by,
+                    by => OneHot::everywhere(self.dense(fold.y, by), self.w.rank(fold.y)),
+                };
+                let by = self.at_winner(fold.y, *winner, fold.init.is_none(), rows);
+                self.add(fold.xs, Adjoint::OneHot(by));
+                return Ok(());
+            }
+            (Adjoint::OneHot(by), _) if init.is_none() && winners.iter().all(Option::is_none) => {
+                let by = self.along_rows(fold.xs, by);
+                self.add(fold.xs, Adjoint::OneHot(by));
+                return Ok(());
+            }
+            (by, _) => self.dense(fold.y, by),
+        };
         if self.is_active(fold.xs) {
             let elt = self.w.tangent_elt(fold.xs);
             let leaves = elt.leaves();
@@ -85,18 +116,18 @@ impl Reverse<'_, '_> {
                 fold.of_element(c, index, &leaves, |c, at, position| {
                     let whole = c.read(by, &leaves, at);
                     let own = |(v, winner): (Val, &Option<ArrayId>)| won(c, v, *winner, at, position);
-                    whole.into_iter().zip(&winners).map(own).collect()
+                    whole.into_iter().zip(winners).map(own).collect()
                 })
             });
             self.contribute(fold.xs, adjoint);
         }
-        let Some(init) = fold.init.filter(|init| self.reads_active(init)) else { return Ok(()) };
+        let Some(init) = init else { return Ok(()) };
         let elt = self.w.elt(by).clone();
         let leaves = elt.leaves();
         let of_init = self.over(fold.y, elt, |c, at| {
             let (whole, initial) = (c.read(by, &leaves, at), c.int(INITIAL));
             let own = |(v, winner): (Val, &Option<ArrayId>)| won(c, v, *winner, at, initial);
-            whole.into_iter().zip(&winners).map(own).collect()
+            whole.into_iter().zip(winners).map(own).collect()
         });
         self.initial(Some(init), of_init)
     }
@@ -159,7 +190,7 @@ fn won(c: &mut Code, adjoint: Val, winner: Option<ArrayId>, at: &[Val], position
 }
 
 /// Whether two numbers are equal, or both none.
-pub(super) fn same_number(c: &mut Code, a: Val, b: Val) -> Val {
+pub(in super::super) fn same_number(c: &mut Code, a: Val, b: Val) -> Val {
     let equal = c.two(PrimOp::EqP, a, b);
     if !c.ty(a).is_float() {
         return equal;

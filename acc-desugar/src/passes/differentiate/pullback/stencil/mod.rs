@@ -2,7 +2,9 @@
 //!
 //! Each point has adjoints for the elements of its window. An element gathers them by a stencil with mirrored offsets, beyond
 //! whose edges there are zeros; what windows hold beyond an edge is added where the boundary took it from
-//! ([`border`](super::border)). The windows' adjoints are stored, unless they are multiples of the point's own adjoint.
+//! ([`border`]). The windows' adjoints are stored, unless they are multiples of the point's own adjoint.
+
+mod border;
 
 use super::super::sweep::Swept;
 use super::super::writer::float_leaves;
@@ -16,17 +18,17 @@ use smallvec::SmallVec;
 use std::collections::HashSet;
 
 /// The adjoints of the elements of all windows of an input, by point.
-pub(super) struct Windows {
-    pub(super) array: ArrayId,
+struct Windows {
+    array: ArrayId,
     /// Those elements of a window that have one.
-    pub(super) neighbours: Vec<Neighbour>,
+    neighbours: Vec<Neighbour>,
 }
 
 /// An element of a window.
-pub(super) struct Neighbour {
+struct Neighbour {
     position: usize,
     /// From the point to it.
-    pub(super) offset: Vec<i64>,
+    offset: Vec<i64>,
     /// Its adjoint, as a function of these leaves of the array.
     leaves: Vec<u32>,
     adjoint: Fun,
@@ -40,7 +42,7 @@ impl Neighbour {
     }
 
     /// The same of a point of the array, whose leaves are of these types.
-    pub(super) fn adjoint_at(&self, c: &mut Code, array: ArrayId, types: &[ScalarType], at: &[Val]) -> Vec<Val> {
+    fn adjoint_at(&self, c: &mut Code, array: ArrayId, types: &[ScalarType], at: &[Val]) -> Vec<Val> {
         let types: Vec<ScalarType> = self.leaves.iter().map(|leaf| types[*leaf as usize]).collect();
         let leaves = c.emit_all(ScalarOp::Index(Read::new(array, &self.leaves[..], SmallVec::from(at))), &types);
         c.inline(&self.adjoint, &leaves)
@@ -241,7 +243,7 @@ impl Reverse<'_, '_> {
 }
 
 /// An index, moved by an offset.
-pub(super) fn moved(c: &mut Code, index: &[Val], offset: &[i64], by: PrimOp) -> Vec<Val> {
+fn moved(c: &mut Code, index: &[Val], offset: &[i64], by: PrimOp) -> Vec<Val> {
     let of = |(i, o): (&Val, &i64)| {
         if *o == 0 {
             return *i;

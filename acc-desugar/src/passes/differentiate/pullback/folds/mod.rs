@@ -1,16 +1,23 @@
 //! Adjoints of folds.
 //!
-//! Sums and extremes are in [`shares`](super::shares). For any other operator, with `l` what lies left of an element `x` in the
+//! Sums and extremes are in [`shares`], operators that choose an element in [`choices`]. For any other operator, with `l` what lies left of an element `x` in the
 //! row and `r` what lies right of it, the row's result is `(l ⊕ x) ⊕ r`: the adjoint of `l ⊕ x` is had from the outer
 //! application, and that of `x` from the inner one. What lies left and right are scans (as in Bruun, Larsen, Munksgaard and
 //! Oancea, Reverse-mode AD of reduce-by-index and scan, IFL 2023).
 
+mod choices;
+mod segments;
+pub(super) mod shares;
+
+use super::super::writer::float_leaves;
 use super::Reverse;
-use super::shares::{Folded, shares};
+use super::adjoint::Adjoint;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{EltType, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Dir, Fun, PrimOp, Val};
+use choices::choice;
+use shares::{Folded, shares};
 
 /// On which side of a neighbour's result an element stands, and where that is.
 #[derive(Clone, Copy)]
@@ -28,11 +35,18 @@ impl Reverse<'_, '_> {
         xs: ArrayId,
         f: &Fun,
         init: Option<&Fun>,
-        by: ArrayId,
+        by: Adjoint,
     ) -> Result<(), Error> {
         if let Some(shares) = shares(f) {
             return self.shared(Folded { op, xs, y, init, segments: None }, &shares, by);
         }
+        if let Some(choice) = choice(f) {
+            self.w.note("of each result, the element that it is");
+            let winner = self.chosen(xs, y, f, choice, init);
+            let floats = float_leaves(self.w.elt(xs)).len();
+            return self.of_winners(Folded { op, xs, y, init, segments: None }, &vec![Some(winner); floats], by);
+        }
+        let by = self.dense(y, by);
         self.w.note("by what is left and right of each element: two scans");
         let elt = self.w.elt(xs).clone();
         let before = self.scanned(xs, Dir::Left, f, init);

@@ -1,7 +1,8 @@
 //! Adjoints of folds of segments.
 
-use super::super::writer::adder;
-use super::Reverse;
+use super::super::super::writer::{Writer, adder};
+use super::super::Reverse;
+use super::super::adjoint::Adjoint;
 use super::shares::{Folded, shares};
 use crate::passes::scan_segments;
 use acc_core::Error;
@@ -10,7 +11,7 @@ use acc_core::data::{EltType, Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Dir, PrimOp, Stmt};
 
 impl Reverse<'_, '_> {
-    pub(super) fn fold_seg(&mut self, s: &Stmt, by: ArrayId) -> Result<(), Error> {
+    pub(in super::super) fn fold_seg(&mut self, s: &Stmt, by: ArrayId) -> Result<(), Error> {
         let function = |name: &str| s.op.funs().into_iter().find(|(key, _)| *key == name).map(|(_, f)| f.clone());
         let (&[xs, offsets], Some(f), init) = (&s.op.arrays()[..], function("f"), function("init")) else {
             return self.w.no_rule(s.op.name(), &s.loc);
@@ -18,7 +19,7 @@ impl Reverse<'_, '_> {
         if let Some(shares) = shares(&f) {
             let segments = Some(self.segment_numbers(xs, offsets));
             let fold = Folded { op: &s.op, xs, y: s.results[0], init: init.as_ref(), segments };
-            return self.shared(fold, &shares, by);
+            return self.shared(fold, &shares, Adjoint::Dense(vec![by]));
         }
         // As a scan with flags, of which adjoints are known.
         self.w.note("as a scan with flags");
@@ -33,7 +34,7 @@ impl Reverse<'_, '_> {
     fn segment_numbers(&mut self, xs: ArrayId, offsets: ArrayId) -> ArrayId {
         let int = EltType::Scalar(ScalarType::I64);
         let axis = self.w.rank(xs) - 1;
-        let constant = |w: &super::Writer<'_>, rank: usize, n: i64| {
+        let constant = |w: &Writer<'_>, rank: usize, n: i64| {
             let mut c = Code::of_index(rank, &w.loc);
             let n = c.int(n);
             c.done([n])
