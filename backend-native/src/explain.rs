@@ -205,6 +205,7 @@ impl KernelReport {
 fn manner(launch: &Launch) -> Vec<&'static str> {
     let ways = [
         (launch.product.is_some(), "as a product of matrices"),
+        (launch.packed.is_some(), "with packed operands, if their elements are read often enough"),
         (launch.is_compaction(), "as a compaction: what is kept is stored one after the other"),
         (launch.flag_positions.is_some(), "as marks: if they are few, their places are kept in their stead"),
     ];

@@ -39,10 +39,12 @@ pub(crate) mod access;
 mod build;
 mod forward_loads;
 pub(crate) mod grouping;
+mod guards;
 mod layout;
 #[allow(clippy::excessive_precision, reason = "coefficients stand as they were published")]
 mod math;
 mod op;
+mod packing;
 mod record;
 mod schedule;
 mod text;
@@ -51,6 +53,7 @@ mod verify;
 
 pub(crate) use access::{Accesses, Uniformity};
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
+pub(crate) use guards::Guard;
 pub(crate) use math::{expand, without_scales};
 pub(crate) use op::{Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, divisor, is_partial};
 pub(crate) use record::Record;

@@ -65,6 +65,8 @@ const MAX_UNROLLED_COPIES: usize = 64;
 const TILE_ROWS: usize = 4;
 /// Lanes that all rows of a register tile take before the next ones, so that their operands stay in L1.
 const TILE_PANEL_LANES: usize = 64;
+/// Folded elements that all tiles take before the next ones, so that what they read stays in L2.
+const TILE_FOLDED: usize = 256;
 
 /// The initial order of `axes` axes.
 pub(crate) fn row_major(axes: usize) -> Vec<Loop> {
@@ -168,7 +170,13 @@ impl Kernel {
         // The tiles directly around the lanes, and the panels around both.
         (rows..lanes - 1).try_for_each(|at| self.interchange(at))?;
         self.tile(lanes, TILE_PANEL_LANES)?;
-        self.interchange(lanes - 1)
+        self.interchange(lanes - 1)?;
+        if self.folded() > 1 {
+            return Ok(());
+        }
+        let folded = lanes + 2;
+        self.tile(folded, TILE_FOLDED)?;
+        (lanes - 1..folded).rev().try_for_each(|at| self.interchange(at))
     }
 
     /// The axis outside of the lane axis along which most loads are invariant, if rows are folded by built-in
@@ -246,7 +254,7 @@ mod tests {
 
     #[test]
     fn products_are_register_tiled() {
-        assert_eq!(loops(&product()), "i1 by 64, i0 by 4, i1, i2, unrolled i0");
+        assert_eq!(loops(&product()), "i2 by 256, i1 by 64, i0 by 4, i1, i2, unrolled i0");
         let sum = "program(a: [2]f32) { s: [1]f32 = fold1(a, f: |%x: f32, %y: f32| add(%x, %y)) yield s }";
         assert_eq!(loops(&kernel(sum)), "row-major");
     }

@@ -24,6 +24,17 @@ impl Body {
         self.region.params.is_empty() && self.region.nodes.len() <= TRIVIAL_NODES && self.region.nodes.iter().all(node)
     }
 
+    /// The arrays that it reads or asks for extents, whatever the values.
+    pub(crate) fn certain_reads(&self) -> impl Iterator<Item = ArrayId> {
+        self.region.nodes.iter().filter_map(|n| match &n.op {
+            Op::Index(l) => Some(l.array),
+            Op::Extent { array, .. } | Op::Own(KernelOp::Inside { array, .. } | KernelOp::Check { array, .. }) => {
+                Some(*array)
+            }
+            _ => None,
+        })
+    }
+
     /// The arrays that it reads or asks for extents, each once.
     pub(crate) fn arrays(&self) -> Vec<ArrayId> {
         let mut arrays: Vec<ArrayId> = Vec::new();

@@ -1,7 +1,7 @@
 //! Builds kernels from groups of statements.
 
 use super::element::Elements;
-use super::{Launch, Lowering, Part, Work};
+use super::{Launch, Lowering, Packed, Part, Unguarded, Work};
 use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Initial, Kernel, Op, Output, Sink, Update};
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
@@ -55,10 +55,14 @@ impl Lowering<'_> {
         let mut spaces: Vec<(ArrayId, bool)> = stmts.iter().zip(&kernel.outputs).map(|x| of(&x)).collect();
         spaces.sort_by_key(|(_, combined)| !combined);
         let over = spaces[0].0;
+        let packed = if product.is_none() { self.packed(&kernel, over)? } else { None };
+        let unguarded = if product.is_none() { self.unguarded(&kernel, over)? } else { None };
         let launch = Launch {
             over,
             arrays: arrays(&kernel, fuses_epilogue, epilogue.as_deref()),
             product,
+            packed,
+            unguarded,
             fuses_epilogue,
             epilogue,
             permuted,
@@ -73,6 +77,34 @@ impl Lowering<'_> {
             code: (),
         };
         Ok(Work::Kernel { launch: Box::new(launch), parts })
+    }
+
+    /// The launch with packed operands.
+    fn packed(&self, kernel: &Kernel, over: ArrayId) -> Result<Option<Box<Packed>>, Error> {
+        let Some((kernel, arrays)) = kernel.packed() else { return Ok(None) };
+        Ok(Some(Box::new(Packed { launch: self.tiled(kernel, over)?, arrays })))
+    }
+
+    /// The launch in register tiles where all guards hold, if they prevent those.
+    fn unguarded(&self, kernel: &Kernel, over: ArrayId) -> Result<Option<Box<Unguarded>>, Error> {
+        if kernel.folded() == 0 || kernel.is_scheduled() {
+            return Ok(None);
+        }
+        let Some((kernel, guards)) = kernel.unguarded() else { return Ok(None) };
+        let kernel = kernel.register_tiled();
+        if !kernel.is_scheduled() {
+            return Ok(None);
+        }
+        let packed = self.packed(&kernel, over)?;
+        let launch = Launch { packed, ..self.tiled(kernel, over)? };
+        Ok(Some(Box::new(Unguarded { launch, guards })))
+    }
+
+    /// The launch of a kernel in register tiles.
+    fn tiled(&self, kernel: Kernel, over: ArrayId) -> Result<Launch, Error> {
+        kernel::verify(&kernel).map_err(|message| defect(format!("a register tile: {message}\n{kernel}")))?;
+        let epilogue = kernel.epilogue.as_ref().map(|e| self.epilogue_launch(e.kernel(&kernel.outputs)));
+        Ok(Launch { epilogue: epilogue.transpose()?.map(Box::new), ..self.alone(over, kernel) })
     }
 
     /// The launch of an epilogue over completed results.
@@ -95,6 +127,8 @@ impl Lowering<'_> {
             combine_partial: false,
             checks: self.settings.checks,
             product: None,
+            packed: None,
+            unguarded: None,
             flags: Vec::new(),
             flag_positions: None,
             kernel,

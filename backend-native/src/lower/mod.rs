@@ -13,7 +13,7 @@ pub(crate) mod row_blocking;
 mod uses;
 mod verify;
 
-use crate::kernel::{self, Bits, Body, Kernel, Loads, Output, Sink};
+use crate::kernel::{self, Bits, Body, Guard, Kernel, Loads, Output, Sink};
 use acc_core::data::ScalarType;
 use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, Class, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, strict_statements,
@@ -176,6 +176,10 @@ pub(crate) struct Launch<K = ()> {
     pub checks: bool,
     /// The kernel's fold as a matrix product, if it is one.
     pub product: Option<Contraction>,
+    /// The launch with packed operands, if the kernel has any.
+    pub packed: Option<Box<Packed<K>>>,
+    /// The launch in register tiles where all guards hold, if it needs them for that.
+    pub unguarded: Option<Box<Unguarded<K>>>,
     /// The arrays that its bodies, including the epilogue, load from or query for extents. Excludes the initial array
     /// of a scatter.
     pub arrays: Vec<ArrayId>,
@@ -185,6 +189,18 @@ pub(crate) struct Launch<K = ()> {
     /// positions.
     pub flag_positions: Option<Box<Launch<K>>>,
     pub code: K,
+}
+
+/// A launch that reads these arrays [packed](Kernel::packed).
+pub(crate) struct Packed<K = ()> {
+    pub launch: Launch<K>,
+    pub arrays: Vec<ArrayId>,
+}
+
+/// A launch whose kernel is [without guards](Kernel::unguarded), since these hold.
+pub(crate) struct Unguarded<K = ()> {
+    pub launch: Launch<K>,
+    pub guards: Vec<Guard>,
 }
 
 impl<K> Launch<K> {

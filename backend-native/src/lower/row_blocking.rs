@@ -88,7 +88,13 @@ fn is_row_wise(launch: &Launch) -> bool {
     let simple = launch.product.is_none() && launch.permuted.is_none() && !launch.fuses_epilogue;
     let rows = outer >= 1 && kernel.folded() <= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
     let across = kernel.has_strided_access(inner) || (kernel.folded() > 0 && launch.column_major);
-    sinks && simple && rows && !launch.combine_partial && !kernel.is_scheduled() && !across
+    sinks
+        && simple
+        && rows
+        && !launch.combine_partial
+        && !kernel.is_scheduled()
+        && launch.unguarded.is_none()
+        && !across
 }
 
 /// Whether each point reads the given arrays only at its own index along the first axis.

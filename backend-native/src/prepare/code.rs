@@ -83,11 +83,21 @@ fn launch(l: lower::Launch, limits: &RunLimits) -> Result<Launch, Error> {
         combine_partial: l.combine_partial,
         checks: l.checks,
         product: l.product,
+        packed: l.packed.map(|p| packed(*p, limits).map(Box::new)).transpose()?,
         arrays: l.arrays,
         flags: l.flags,
         flag_positions: l.flag_positions.map(boxed).transpose()?,
+        unguarded: l.unguarded.map(|u| unguarded(*u, limits).map(Box::new)).transpose()?,
         kernel: l.kernel,
     })
+}
+
+fn packed(p: lower::Packed, limits: &RunLimits) -> Result<lower::Packed<KernelCode>, Error> {
+    Ok(lower::Packed { launch: launch(p.launch, limits)?, arrays: p.arrays })
+}
+
+fn unguarded(u: lower::Unguarded, limits: &RunLimits) -> Result<lower::Unguarded<KernelCode>, Error> {
+    Ok(lower::Unguarded { launch: launch(u.launch, limits)?, guards: u.guards })
 }
 
 fn kernel_code(kernel: &Kernel, fuses_epilogue: bool, limits: &RunLimits) -> Result<KernelCode, Error> {

@@ -5,10 +5,10 @@ use super::elementwise::{epilogue, store};
 use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish};
 use super::rows::segments;
 use super::{Run, Value, View, compact, flags, located, rows, scalar_eval, scalars_of, scatter, shape};
-use crate::bind::SparseFlags;
+use crate::bind::{Names, SparseFlags};
 use crate::buffer::AnyBuffer;
 use crate::kernel::Bits;
-use crate::kernel::{AxisKind, Initial, Sink};
+use crate::kernel::{AxisKind, Guard, Initial, Sink};
 use crate::prepare::{Launch, Part, Step};
 use crate::tile::lanes;
 use crate::tile::machine::Stop;
@@ -31,6 +31,7 @@ impl Run<'_> {
         if self.keep_positions(s, launch)? {
             return Ok(());
         }
+        self.evaluate_reads(launch)?;
         let mut begun = self.take_initial(launch);
         loop {
             let mut span = timeline::span(timeline::Kind::Kernel, || launch.kernel.title());
@@ -84,6 +85,25 @@ impl Run<'_> {
             self.values[p.result.index()] = Some(Value { shape, columns: None, flags: None, scalars });
         }
         Ok(inits)
+    }
+
+    /// Evaluates the arrays that a launch is certain to read: it would stop for each of them, and begin anew.
+    fn evaluate_reads(&mut self, launch: &Launch) -> Result<(), Error> {
+        if launch.arrays.iter().all(|a| self.values[a.index()].is_some()) {
+            return Ok(());
+        }
+        for of in [Some(launch), launch.epilogue.as_deref()].into_iter().flatten() {
+            let points = self.values[of.over.index()].as_ref().map(|v| v.shape.iter().product::<usize>());
+            if points.is_none_or(|n| n == 0) {
+                continue;
+            }
+            for a in of.kernel.element.certain_reads() {
+                if self.values[a.index()].is_none() {
+                    self.force(a)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Keeps only the positions of the flags that a scatter sets; whether that is possible.
@@ -199,7 +219,22 @@ impl Run<'_> {
         counts: Option<&compact::Counts>,
         begun: Option<Vec<AnyBuffer>>,
     ) -> Result<Vec<Columns>, Stop> {
+        if let Some(unguarded) = launch.unguarded.as_ref().filter(|u| self.hold(&u.guards, launch.over)) {
+            return self.launch(&unguarded.launch, inits, counts, begun);
+        }
+        if let Some(columns) = self.packed_rows(launch, inits, &View { values: &self.values })? {
+            return Ok(columns);
+        }
         self.job(launch, inits, |job, view| self.launched(job, launch, view, counts, begun))
+    }
+
+    /// Whether guards hold at all points.
+    fn hold(&self, guards: &[Guard], over: ArrayId) -> bool {
+        let extent = |a: ArrayId, dim: usize| self.values[a.index()].as_ref()?.shape.get(dim).copied();
+        guards.iter().all(|g| {
+            let all = extent(over, g.axis).zip(extent(g.array, g.dim as usize));
+            all.is_some_and(|(points, there)| points <= there)
+        })
     }
 
     /// Binds a launch to the arrays that it reads.
@@ -214,7 +249,7 @@ impl Run<'_> {
     }
 
     /// Binds a launch to the arrays of a view.
-    pub(super) fn bound<'a>(&'a self, launch: &'a Launch, inits: &[Option<Bits>], view: &'a View<'a>) -> Job<'a> {
+    pub(super) fn bound<'a>(&'a self, launch: &'a Launch, inits: &[Option<Bits>], view: &'a dyn Names) -> Job<'a> {
         let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
         let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().as_slice().into();
         let outputs =

@@ -6,5 +6,6 @@ mod common;
 mod column_blocks;
 mod fallible;
 mod pairwise_folds;
+mod register_tiles;
 mod scans;
 mod short_rows;

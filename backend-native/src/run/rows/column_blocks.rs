@@ -8,6 +8,7 @@ use crate::kernel::Sink;
 use crate::llvm::Variant;
 use crate::llvm::call::{Call, Memory};
 use crate::run::launch::{Cut, JobOutput, Outs, first_event, take};
+use crate::run::scheduled;
 use crate::tile::lanes;
 use crate::tile::machine::{Machine, Space, Stop};
 use crate::tile::reduce;
@@ -30,10 +31,9 @@ impl Rows<'_> {
     /// The number of blocks that rows are split into; depends on extents and on the access pattern only.
     fn column_blocks(&self) -> usize {
         let job = self.job;
-        let kernel = &job.launch.kernel;
         let width = self.side_by_side();
         let folds = job.outputs.iter().all(|o| matches!(o.output.sink, Sink::Fold { .. }));
-        let blocks_columns = folds && job.launch.column_major && !kernel.is_scheduled();
+        let blocks_columns = folds && job.launch.column_major;
         if !blocks_columns || width < MIN_BLOCKED_ROWS || self.rows / width >= MIN_SHARED_MATRICES {
             return 1;
         }
@@ -93,8 +93,14 @@ impl Rows<'_> {
         along: Range<usize>,
         outs: &mut [Outs<'_>],
     ) -> Result<bool, Stop> {
-        let Some(call) = call else { return Ok(false) };
         let (job, before) = (self.job, self.job.initial_values());
+        if job.launch.kernel.is_scheduled() {
+            let neutral: Option<Vec<Vec<u64>>> = job.outputs.iter().map(JobOutput::neutral).collect();
+            let Some(neutral) = neutral else { return Ok(false) };
+            let before = if along.start > 0 { neutral.concat().into() } else { before };
+            return scheduled::slice(job, &along, &before, outs.iter_mut().flatten().map(|o| o.reborrow()));
+        }
+        let Some(call) = call else { return Ok(false) };
         // A block without an initial value continues from the values in memory: neutral elements if they are known,
         // else the first element.
         let mut along = along;

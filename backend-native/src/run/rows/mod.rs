@@ -4,8 +4,9 @@
 //!
 //! * *Rows as lanes*: each lane folds or scans its row sequentially. For many short rows, and where an operator was
 //!   found to fault, since faults then occur in order. Machine code follows the order of the kernel's loops, if that
-//!   was changed (`scheduled`). Long columns are folded in blocks (`column_blocks`). Where a scan's epilogue stores its
-//!   results with permuted axes, machine code does so directly (`permuted_scan_store`).
+//!   was changed (`scheduled`). Operands of which each lane reads a row are packed (`packing`). Long columns are folded in
+//!   blocks (`column_blocks`). Where a scan's epilogue stores its results with permuted axes, machine code does so
+//!   directly (`permuted_scan_store`).
 //! * *Elements as lanes* (`chunks`): a row is split into chunks of fixed length, each reduced or scanned separately.
 //!   Machine code computes many rows of a single chunk in one call (`batched_rows`). Chunks are combined in order;
 //!   those of a scan are started in order, and each publishes the prefix of the next (`decoupled_lookback`).
@@ -16,6 +17,7 @@ mod column_blocks;
 mod decoupled_lookback;
 mod fold;
 pub(super) mod nested;
+mod packing;
 mod permuted_scan_store;
 pub(super) mod product;
 mod scan;

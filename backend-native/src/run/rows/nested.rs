@@ -68,7 +68,7 @@ fn in_slices(job: &Job<'_>, o: &JobOutput<'_>, points: usize, len: usize, out: &
         || None,
         |tiles, (along, results)| {
             job.cx.limits.check().map_err(Stop::Error)?;
-            if scheduled::slice(job, along, &before, results)? {
+            if scheduled::slice(job, along, &before, results.iter_mut().map(Lanes::out))? {
                 return Ok(());
             }
             let tiles = tiles.get_or_insert_with(|| Tiles::new(job, o, &space));

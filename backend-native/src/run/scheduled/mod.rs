@@ -5,10 +5,9 @@ mod tests;
 
 use super::launch::{Columns, Job, Outs, finish, take};
 use super::rows::Rows;
-use crate::buffer::AnyBuffer;
+use crate::buffer::{AnyBuffer, OutSlice};
 use crate::llvm::Variant;
 use crate::llvm::call::{Call, Memory};
-use crate::tile::lanes::Lanes;
 use crate::tile::machine::Stop;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,10 +77,15 @@ fn parallel_axes(job: &Job<'_>) -> usize {
     job.extents.len() - job.launch.kernel.folded()
 }
 
-/// Folds part of the outermost folded axis for all points, one per lane; false if machine code bailed out.
-pub(super) fn slice(job: &Job<'_>, along: &Range<usize>, before: &[u64], out: &mut [Lanes]) -> Result<bool, Stop> {
+/// Folds part of the outermost folded axis for all points; false if machine code bailed out.
+pub(super) fn slice<'o>(
+    job: &Job<'_>,
+    along: &Range<usize>,
+    before: &[u64],
+    out: impl Iterator<Item = OutSlice<'o>>,
+) -> Result<bool, Stop> {
     let Some(call) = job.call(Variant::Scheduled) else { return Ok(false) };
-    let mut outs: Vec<_> = out.iter_mut().map(|lanes| Some(lanes.out())).collect();
+    let mut outs: Vec<_> = out.map(Some).collect();
     let extent = |axis: usize| 0..job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
     let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
     job.is_done(call.run_loops([extent(0), extent(1)], along, 0, memory))

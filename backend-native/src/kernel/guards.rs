@@ -1,0 +1,65 @@
+//! Guards: conditions that an index is within the extents of an array. What is computed of a part of an array has them, such as the
+//! adjoint of an array that was zipped with another one, since that may be shorter. Where extents are equal all guards hold.
+
+use super::{Body, Kernel, Op};
+use acc_core::ir::{ArrayId, PrimOp, Val};
+use std::collections::HashMap;
+
+/// An axis whose indices are to be less than an extent of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Guard {
+    pub axis: usize,
+    pub array: ArrayId,
+    pub dim: u32,
+}
+
+impl Kernel {
+    /// The kernel where all guards of its elements hold, and these; none if it has none.
+    pub(crate) fn unguarded(&self) -> Option<(Kernel, Vec<Guard>)> {
+        let mut kernel = self.clone();
+        let body = &mut kernel.element;
+        let (mut all, mut nodes) = (Vec::new(), Vec::new());
+        let mut renamed: HashMap<Val, Val> = HashMap::new();
+        for n in std::mem::take(&mut body.region.nodes) {
+            match n.op {
+                Op::If { cond, mut then, else_ } => match guards(&self.element, cond) {
+                    Some(found) => {
+                        all.extend(found);
+                        renamed.extend(n.results.iter().copied().zip(then.results.iter().copied()));
+                        nodes.append(&mut then.nodes);
+                    }
+                    None => nodes.push(super::Node { op: Op::If { cond, then, else_ }, ..n }),
+                },
+                op => nodes.push(super::Node { op, ..n }),
+            }
+        }
+        body.region.nodes = nodes;
+        // What stands for a result may be a result itself.
+        let last = |v: Val| std::iter::successors(Some(v), |v| renamed.get(v).copied()).last().unwrap_or(v);
+        body.region.visit_vals_mut(&mut |v| *v = last(*v));
+        for _ in 0..all.len() {
+            let used = body.used();
+            let is_used = |v: &Val| used[v.index()];
+            body.region.nodes.retain(|n| !matches!(n.op, Op::Prim(..)) || n.results.iter().any(is_used));
+        }
+        (!all.is_empty()).then_some((kernel, all))
+    }
+}
+
+/// The guards of which a condition is the conjunction.
+fn guards(body: &Body, condition: Val) -> Option<Vec<Guard>> {
+    let defined = |v: Val| body.region.nodes.iter().find(|n| n.results.contains(&v)).map(|n| &n.op);
+    match defined(condition)? {
+        Op::Prim(PrimOp::AndP, args) => {
+            let sides = args.iter().map(|v| guards(body, *v)).collect::<Option<Vec<_>>>()?;
+            Some(sides.concat())
+        }
+        Op::Prim(PrimOp::LtP, args) => {
+            let [index, extent] = args[..] else { return None };
+            let axis = body.region.params.iter().position(|p| *p == index)?;
+            let Some(&Op::Extent { array, axis: dim }) = defined(extent) else { return None };
+            Some(vec![Guard { axis, array, dim }])
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,134 @@
+//! Folds in register tiles: over rows that lanes read packed, and over a long outer axis, in blocks.
+
+use crate::common::{Rng, array, native, parse, reference, same};
+use acc_core::data::{ArrayData, Column, EltType, ScalarType};
+use acc_core::{Executor, RunLimits};
+use backend_native::Native;
+
+/// Extents: points, centres, dimensions.
+const SIZES: [[usize; 3]; 12] = [
+    [0, 25, 10],
+    [70, 25, 0],
+    [9, 3, 1],
+    [70, 5, 35],
+    [33, 25, 10],
+    [101, 16, 63],
+    [40, 17, 64],
+    [13, 130, 300],
+    [30, 8, 4097],
+    [700, 4, 9],
+    [3000, 3, 70],
+    [40_000, 5, 7],
+];
+
+fn floats([n, m]: [usize; 2], r: &mut Rng) -> ArrayData {
+    let values = (0..n * m).map(|_| (r.next() % 2000) as f32 / 1000.0 - 0.9).collect();
+    ArrayData::new([n, m], ScalarType::F32.into(), [Column::from_vec(values)]).unwrap()
+}
+
+/// The same bits on any number of threads and over tiles, and near the interpreter's.
+fn agrees(text: &str, args: &[ArrayData]) {
+    let program = parse(text);
+    let want = native(&program, args).unwrap();
+    let mut backends: Vec<Native> = [1, 2, 7].map(|n| Native::with_threads(n).unwrap()).into();
+    backends.extend([Native::tiles(), Native::compiled()]);
+    for b in &backends {
+        let got = b.run_untyped(&program, args, &RunLimits::none()).unwrap();
+        for (w, g) in want.iter().zip(&got) {
+            same(w, g, 0.0).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        }
+    }
+    for (w, g) in reference(&program, args).unwrap().iter().zip(&want) {
+        same(w, g, 1e-3).unwrap_or_else(|e| panic!("{e}\n{text}"));
+    }
+}
+
+#[test]
+fn distances_of_points_from_centres() {
+    let text = "program(x: [2]f32, c: [2]f32, s: [2]f32) {
+        p: [3]f32 = generate(shape: || (extent(x, 0), extent(c, 0), extent(c, 1)),
+          f: |%i: i64, %k: i64, %j: i64| { %t: f32 = mul(sub(x[%i, %j], c[%k, %j]), s[%k, %j]) yield mul(%t, %t) })
+        d: [2]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.25f32)
+        q: [2]f32 = map(d, f: |%d: f32| mul(%d, 0.5f32))
+        yield d, q
+      }";
+    let mut r = Rng(3);
+    for [n, k, d] in SIZES {
+        agrees(text, &[floats([n, d], &mut r), floats([k, d], &mut r), floats([k, d], &mut r)]);
+    }
+}
+
+#[test]
+fn other_types_and_operators() {
+    let mut r = Rng(4);
+    for (ty, of, by) in [("i32", "sub", "max"), ("f64", "sub", "min"), ("u8", "xor", "add"), ("i64", "add", "mul")] {
+        let text = format!(
+            "program(x: [2]{ty}, c: [2]{ty}) {{
+               p: [3]{ty} = generate(shape: || (extent(x, 0), extent(c, 0), extent(c, 1)),
+                 f: |%i: i64, %k: i64, %j: i64| {of}(x[%i, %j], c[%k, %j]))
+               d: [2]{ty} = fold(p, f: |%x: {ty}, %y: {ty}| {by}(%x, %y), init: || 3{ty})
+               yield d
+             }}"
+        );
+        let elt: EltType = parse(&text).param_types().next().unwrap().elt.clone();
+        for [n, k, d] in SIZES {
+            agrees(&text, &[array(&[n, d], &elt, &mut r), array(&[k, d], &elt, &mut r)]);
+        }
+    }
+}
+
+#[test]
+fn batches_and_pairs() {
+    let text = "program(x: [3](i32, i64), c: [3](i32, i64)) {
+        p: [4](i32, i64) = generate(shape: || (extent(x, 0), extent(x, 1), extent(c, 1), extent(c, 2)),
+          f: |%b: i64, %i: i64, %k: i64, %j: i64| {
+            %a: i32, %s: i64 = x[%b, %i, %j]
+            %d: i32, %t: i64 = c[%b, %k, %j]
+            yield mul(%a, %d), add(%s, %t) })
+        d: [3](i32, i64) = fold1(p, f: |%x: i32, %s: i64, %y: i32, %t: i64| (add(%x, %y), max(%s, %t)))
+        yield d
+      }";
+    let elt = parse(text).param_types().next().unwrap().elt.clone();
+    let mut r = Rng(5);
+    for [n, k, d] in [[30, 25, 10], [70, 5, 35], [40, 20, 70]] {
+        agrees(text, &[array(&[3, n, d], &elt, &mut r), array(&[3, k, d], &elt, &mut r)]);
+    }
+}
+
+#[test]
+fn sums_over_points() {
+    let text = "program(x: [2]f32, c: [2]f32, w: [2]f32) {
+        p: [3]f32 = generate(shape: || (extent(c, 0), extent(c, 1), extent(x, 0)),
+          f: |%k: i64, %j: i64, %i: i64| mul(w[%i, %k], sub(x[%i, %j], c[%k, %j])))
+        d: [2]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 1.5f32)
+        m: [2]f32 = fold1(p, f: |%x: f32, %y: f32| max(%x, %y))
+        yield d, m
+      }";
+    let mut r = Rng(6);
+    for [n, k, d] in SIZES.into_iter().filter(|[n, ..]| *n > 0) {
+        agrees(text, &[floats([n, d], &mut r), floats([k, d], &mut r), floats([n, k], &mut r)]);
+    }
+}
+
+/// Where guards hold at all points the kernel runs without them.
+#[test]
+fn sums_over_a_part() {
+    let text = "program(x: [2]f32, c: [2]f32, m: [2]f32, w: [2]f32) {
+        p: [3]f32 = generate(shape: || (extent(c, 0), extent(c, 1), extent(x, 0)),
+          f: |%k: i64, %j: i64, %i: i64| {
+            %there: bool = and(lt(%k, extent(m, 0)), lt(%j, extent(m, 1)))
+            %y: f32 = if %there { yield mul(w[%i, %k], sub(x[%i, %j], m[%k, %j])) } else { yield 0.0f32 }
+            yield %y })
+        d: [2]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        q: [2]f32 = map(d, f: |%d: f32| mul(%d, 0.5f32))
+        yield d, q
+      }";
+    let mut r = Rng(7);
+    for [n, k, d] in SIZES {
+        for [shorter, narrower] in [[0, 0], [1, 0], [0, 1]] {
+            let m = [k - shorter, d.saturating_sub(narrower)];
+            let args = [floats([n, d], &mut r), floats([k, d], &mut r), floats(m, &mut r), floats([n, k], &mut r)];
+            agrees(text, &args);
+        }
+    }
+}
