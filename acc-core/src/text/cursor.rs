@@ -39,7 +39,12 @@ impl<'a> Cursor<'a> {
     }
 
     fn peek_second(&self) -> &Tok {
-        &self.tokens[(self.at + 1).min(self.tokens.len() - 1)].tok
+        self.peek_at(1)
+    }
+
+    /// The token so many places on.
+    fn peek_at(&self, ahead: usize) -> &Tok {
+        &self.tokens[(self.at + ahead).min(self.tokens.len() - 1)].tok
     }
 
     pub(super) fn next(&mut self) -> Token {
@@ -281,7 +286,10 @@ impl<'a> Cursor<'a> {
             Tok::Number(n, _) => read_lit(n, ty),
             Tok::Char(c) if ty == ScalarType::Char => Ok(c.lit()),
             Tok::Word(w) if w == ty.name() => return self.typed_literal(),
-            Tok::Word(w) if w == "nan" && *self.peek_second() == Tok::Punct('(') => {
+            // A node that defines nothing may follow: `() = ..`
+            Tok::Word(w)
+                if w == "nan" && *self.peek_second() == Tok::Punct('(') && *self.peek_at(2) != Tok::Punct(')') =>
+            {
                 self.next();
                 self.next();
                 let lit = match self.peek() {

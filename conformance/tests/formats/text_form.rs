@@ -55,6 +55,20 @@ fn kernels_of_random_programs_read_back() {
 }
 
 #[test]
+fn a_node_without_results_follows_a_nan() {
+    let text = "program(c: [0]bool) {
+  x: [0]f64 = generate(shape: || (), f: || {
+    %a: f64 = nan
+    () = if c[] { yield } else { yield }
+    yield %a
+  })
+  yield x
+}";
+    let p = parse("nan.acc", text).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(read_back("nan.acc", &p), p);
+}
+
+#[test]
 fn random_programs_read_back_as_their_canonical_form() {
     let mut renumbered = 0;
     for seed in 0..PROGRAMS {

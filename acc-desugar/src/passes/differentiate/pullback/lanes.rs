@@ -37,7 +37,7 @@ impl Reverse<'_, '_> {
         for (k, element) in lanes.elements.iter().enumerate() {
             kept[k] = element.iter().any(|v| seen.contains(v));
             let xs = lanes.xs.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(x, _)| *x);
-            kept[k] |= self.common_shape(xs) != shape;
+            kept[k] |= self.common_shape(xs) != shape || !kept.contains(&true);
         }
         let indexed = lanes.index.iter().any(|i| seen.contains(i));
         let index = lanes.index.iter().filter(|_| indexed);

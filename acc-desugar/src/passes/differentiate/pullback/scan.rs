@@ -45,14 +45,11 @@ impl Reverse<'_, '_> {
         // from the left that one stands one place on.
         let of_elements = match (dir, init) {
             (Dir::Left, Some(_)) => self.shifted(whole, xs, 1),
-            (Dir::Left, None) | (Dir::Right, _) => whole,
+            (Dir::Right, Some(_)) => self.first_of(whole, xs),
+            (Dir::Left | Dir::Right, None) => whole,
         };
         if sums(f) {
-            let adjoint = match init {
-                Some(_) => self.first_of(of_elements, xs),
-                None => of_elements,
-            };
-            self.contribute(xs, adjoint);
+            self.contribute(xs, of_elements);
         } else {
             let (before, alone_at_start) = match (dir, init) {
                 (Dir::Left, Some(_)) => (y, false),
