@@ -1,9 +1,9 @@
 //! The passes of each executor, in order.
 //!
 //! ```text
-//!                                       ┌ sink_transposes ─ canonical ─ fuse ─ lower    native code and tiles
-//! differentiate ─ scan_segments ─ simplify
-//!                                       └ flatten ─ rewrite_graph ─ plan                graphs, run by libtorch
+//!                                                   ┌ sink_transposes ─ canonical ─ fuse ─ lower    native code and tiles
+//! conjugate ─ differentiate ─ scan_segments ─ simplify
+//!                                                   └ flatten ─ rewrite_graph ─ plan                graphs, run by libtorch
 //! ```
 //!
 //! The interpreter runs programs as they are. A program that an executor gets has been verified; what each pass makes is
@@ -17,10 +17,10 @@
 //! When a run meets a fault, a second one finds out which fault is the first in the order of the program
 //! ([`Replay`](acc_core::exec::replay::Replay)). What that one runs has been through the `.._EXACT` passes: no program is simplified or fused.
 //!
-//! Derivatives are expanded first, so that nothing else knows of them. Segmented folds are replaced before simplification, since what replaces them is simplified, too.
+//! Derivatives are expanded early, so that nothing else knows of them, but after operators became sums, whose derivatives are simple. Segmented folds are replaced before simplification, since what replaces them is simplified, too.
 
 use crate::pass::{Pass, Run, Stage};
-use crate::passes::{differentiate, scan_segments, simplify, sink_transposes};
+use crate::passes::{conjugate, differentiate, scan_segments, simplify, sink_transposes};
 use crate::settings::{Faults, Rules, Settings};
 use crate::{flatten, fuse, graph};
 use acc_core::ir::Program;
@@ -28,13 +28,14 @@ use acc_core::{Error, RunLimits};
 use std::borrow::Cow;
 
 /// The passes of the native executor.
-pub const NATIVE: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, SINK_TRANSPOSES, CANONICAL, FUSE, LOWER];
+pub const NATIVE: &[Pass] =
+    &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, SINK_TRANSPOSES, CANONICAL, FUSE, LOWER];
 
 /// Those of its run after a fault.
 pub const NATIVE_EXACT: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, FUSE, LOWER];
 
 /// The passes of the graph executor, and of exports of graphs.
-pub const GRAPH: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, FLATTEN, REWRITE_GRAPH, PLAN];
+pub const GRAPH: &[Pass] = &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, FLATTEN, REWRITE_GRAPH, PLAN];
 
 /// Those of its run after a fault.
 pub const GRAPH_EXACT: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, FLATTEN, REWRITE_GRAPH, PLAN];
@@ -45,6 +46,14 @@ const PROGRAMS: &str = "V1 to V10";
 const FUSIONS: &str = "F1 to F5";
 /// The rules of graphs: `graph/verify.rs`.
 const GRAPHS: &str = "G1 to G4";
+
+const CONJUGATE: Pass = Pass {
+    name: "conjugate",
+    what: "folds and scans by sums of transformed operands become sums of transformed elements",
+    before: PROGRAMS,
+    after: PROGRAMS,
+    run: Run::Program(conjugate::pass),
+};
 
 const DIFFERENTIATE: Pass = Pass {
     name: "differentiate",

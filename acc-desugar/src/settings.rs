@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 /// What passes are told by executors and their options.
 #[derive(Clone, Copy)]
 pub struct Settings<'a> {
-    /// The rules that are on, of simplification and of graphs.
+    /// The rules that are on.
     pub rules: &'a Rules,
     /// Where passes stop.
     pub limits: &'a RunLimits,
@@ -45,7 +45,7 @@ pub struct Rule {
     pub name: &'static str,
     /// What it does.
     pub what: &'static str,
-    /// The pass that it belongs to: `simplify` or `rewrite_graph`.
+    /// The pass that it belongs to.
     pub pass: &'static str,
 }
 
@@ -74,6 +74,11 @@ pub const RULES: &[Rule] = &[
     ),
     rule("common_arrays", "an array operation done before is not done again"),
     rule("dead_arrays", "unused statements, results of branches and components of array loops go"),
+    Rule {
+        name: "conjugate",
+        what: "folds and scans by ln(exp a + exp b), or the root of a sum of squares, are sums of transformed elements",
+        pass: "conjugate",
+    },
     graph_rule("clip", "the least of a greatest of two literals, or the other way round, is one operation of graphs"),
     graph_rule("softmax", "so is a softmax, or its logarithm, as they are written without overflow"),
     graph_rule("normalize", "so are numbers less their mean over the root of their variance, with a scale and a shift"),

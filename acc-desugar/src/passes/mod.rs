@@ -1,5 +1,6 @@
 //! Passes from programs to programs. [`pipeline`](crate::pipeline) says when each runs.
 
+pub(crate) mod conjugate;
 pub(crate) mod differentiate;
 pub mod scan_segments;
 pub mod simplify;

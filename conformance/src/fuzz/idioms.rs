@@ -22,7 +22,7 @@ impl Generator {
         let indexed = format!("f: |%i: i64, %j: i64, %x: {t}|");
         let [a, b, c, out] = std::array::from_fn(|_| self.array_name());
         let mut dims = vec![Some(rows), Some(columns)];
-        let statements = match *self.choices.pick(if exact { &[0, 3, 4, 5] } else { &[0, 1, 1, 2, 2, 3, 4, 5] }) {
+        let statements = match *self.choices.pick(if exact { &[0, 3, 4, 5] } else { &[0, 1, 1, 2, 2, 3, 4, 5, 6] }) {
             0 => format!("{out}: [2]{t} = map({x}, f: |%x: {t}| min(max(%x, 0.25{t}), 1.25{t}))\n"),
             1 => format!(
                 "{a}: [1]{t} = fold1({x}, f: |%a: {t}, %b: {t}| max(%a, %b))\n  \
@@ -63,6 +63,19 @@ impl Generator {
                      {out}: [2]{t} = fold_seg({b}, offsets: {c}, {sum})\n",
                     bags + 1
                 )
+            }
+            6 => {
+                let f = match self.choices.below(2) {
+                    0 => format!("f: |%a: {t}, %b: {t}| ln(add(exp(%a), exp(%b)))"),
+                    _ => format!("f: |%a: {t}, %b: {t}| sqrt(add(mul(%a, %a), mul(%b, %b)))"),
+                };
+                let init = format!(", init: || 0.5{t}");
+                let scan = *self.choices.pick(&["scanl", "scanr", "fold"]);
+                let (name, init) =
+                    if self.choices.chance(50) { (format!("{scan}1"), "") } else { (scan.into(), &init[..]) };
+                let rank = if scan == "fold" { 1 } else { 2 };
+                dims = if rank == 1 { vec![Some(rows)] } else { vec![Some(rows), None] };
+                format!("{out}: [{rank}]{t} = {name}({x}, {f}{init})\n")
             }
             _ => format!(
                 "{out}: [2]{t} = generate(shape: || (extent({x}, 0), {columns}i64), f: |%i: i64, %j: i64| \

@@ -38,8 +38,8 @@ impl Statistics {
             let all = (simplify_with(program, &Rules::all()), graph(&Rules::all()));
             for rule in RULES {
                 let changed = Rules::all().without(rule.name).is_some_and(|rules| match rule.pass {
-                    "rewrite_graph" => graph(&rules) != all.1,
-                    _ => simplify_with(program, &rules) != all.0,
+                    "simplify" => simplify_with(program, &rules) != all.0,
+                    _ => graph(&rules) != all.1,
                 });
                 *self.rules.entry(rule.name).or_default() += u64::from(changed);
             }
