@@ -1,8 +1,8 @@
 //! Activity: what depends smoothly on the point of a derivative.
 //!
 //! A scalar is active if a float and computed from an active one by operations with a partial derivative; a leaf of an array
-//! is if a scalar of it may be, and an array is if a leaf of it is. What is not active has no tangent and no adjoint. Activity is what may be in some run: branches
-//! count with both sides, loops with all their steps.
+//! is if a scalar of it may be, and an array is if a leaf of it is. What is not active has no tangent and no adjoint. Activity
+//! is what may be in some run: branches count with both sides, loops with all their steps.
 
 use super::{active_capture, used_from_around};
 use crate::ir::{

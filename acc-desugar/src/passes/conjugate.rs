@@ -37,9 +37,12 @@ impl Conjugate {
     fn of(op: &ArrayOp) -> Option<Conjugate> {
         let (ArrayOp::Fold { f, .. } | ArrayOp::Scan { f, .. }) = op else { return None };
         let ([a, b], [result]) = (&f.body.params[..], &f.body.results[..]) else { return None };
-        let (PrimOp::LnP | PrimOp::SqrtP, [sum]) = applied(f, *result)? else { return None };
-        let (PrimOp::AddP, [left, right]) = applied(f, *sum)? else { return None };
-        let conjugate = if applied(f, *result)?.0 == PrimOp::LnP { Conjugate::Exp } else { Conjugate::Square };
+        let (conjugate, sum) = match applied(f, *result)? {
+            (PrimOp::LnP, [sum]) => (Conjugate::Exp, *sum),
+            (PrimOp::SqrtP, [sum]) => (Conjugate::Square, *sum),
+            _ => return None,
+        };
+        let (PrimOp::AddP, [left, right]) = applied(f, sum)? else { return None };
         let is_of = |v: Val, x: Val| match (conjugate, applied(f, v)) {
             (Conjugate::Exp, Some((PrimOp::ExpP, [y]))) => *y == x,
             (Conjugate::Square, Some((PrimOp::MulP, [y, z]))) => *y == x && *z == x,
@@ -182,4 +185,42 @@ fn restored(
     };
     let results = c.branch(alone, &[ty], first, |c| vec![conjugate.back(c, sum[0])]);
     c.done(results)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pass;
+    use crate::{Rules, Settings};
+    use acc_core::RunLimits;
+    use std::borrow::Cow;
+
+    /// Whether a scan by this operator becomes a sum.
+    fn is_sum(operator: &str) -> bool {
+        let text = format!("program(x: [1]f64) {{ y: [1]f64 = scanl1(x, f: |%a: f64, %b: f64| {operator}) yield y }}");
+        let program = acc_core::text::parse("scan.acc", &text).unwrap();
+        let (rules, limits) = (Rules::all(), RunLimits::none());
+        let made = pass(&program, &Settings::new(&rules, &limits)).unwrap();
+        acc_core::verify::verify(&made, None).unwrap();
+        matches!(made, Cow::Owned(_))
+    }
+
+    #[test]
+    fn sums_of_transformed_operands_are_found() {
+        assert!(is_sum("ln(add(exp(%a), exp(%b)))") && is_sum("ln(add(exp(%b), exp(%a)))"));
+        assert!(is_sum("sqrt(add(mul(%a, %a), mul(%b, %b)))"));
+    }
+
+    #[test]
+    fn others_are_not() {
+        for operator in [
+            "ln(add(exp(%a), exp(%a)))",
+            "ln(add(exp(%a), mul(%b, %b)))",
+            "sqrt(add(exp(%a), exp(%b)))",
+            "sqrt(add(mul(%a, %b), mul(%b, %b)))",
+            "ln(mul(exp(%a), exp(%b)))",
+            "add(%a, %b)",
+        ] {
+            assert!(!is_sum(operator), "{operator}");
+        }
+    }
 }

@@ -29,7 +29,7 @@ const DEADLINE_MS: u64 = 20_000;
 const EVALUATE_ALL: [&str; 2] = ["native", "native-tile"];
 
 /// Threads of the native executors that are compared.
-const THREADS: [usize; 3] = [1, 2, 7];
+pub(super) const THREADS: [usize; 3] = [1, 2, 7];
 
 /// Another way to compile and run a program, with the same results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,14 +2,12 @@
 
 use crate::compare::{Near, compare};
 use crate::executors::Registered;
+use crate::fuzz::oracle::THREADS;
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
 use acc_core::{Error, Executor, RunLimits};
 use backend_native::{Compile, Native, Options};
 use std::sync::Arc;
-
-/// Threads of the native executors.
-const THREADS: [usize; 3] = [1, 2, 7];
 
 /// How many states of a loop a reverse derivative keeps.
 const KEPT_STATES: [usize; 4] = [0, 1, 3, 64];
