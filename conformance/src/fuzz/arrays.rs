@@ -24,7 +24,7 @@ const OPERATIONS: &[(usize, Op)] = &[
     (3, Op::Acond),
     (2, Op::Awhile),
     (1, Op::Foreign),
-    (4, Op::Ruled),
+    (6, Op::Ruled),
     (3, Op::Idiom),
 ];
 
