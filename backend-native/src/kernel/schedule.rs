@@ -23,6 +23,8 @@ pub(crate) struct Loop {
     pub step: usize,
     /// Whether it is unrolled; its number of iterations is fixed then.
     pub unrolled: bool,
+    /// The greatest number of iterations, if the code is for such extents only; an unrolled loop has so many.
+    pub at_most: Option<usize>,
 }
 
 /// Why a rewrite is refused.
@@ -61,7 +63,7 @@ impl Display for Illegal {
 /// Copies of the body in all unrolled loops together.
 const MAX_UNROLLED_COPIES: usize = 64;
 
-/// Rows of a register tile: with two vectors of each they take half of sixteen registers.
+/// Rows of a register tile where extents are not known: with two vectors of each they take half of sixteen registers.
 const TILE_ROWS: usize = 4;
 /// Lanes that all rows of a register tile take before the next ones, so that their operands stay in L1.
 const TILE_PANEL_LANES: usize = 64;
@@ -70,7 +72,7 @@ const TILE_FOLDED: usize = 256;
 
 /// The initial order of `axes` axes.
 pub(crate) fn row_major(axes: usize) -> Vec<Loop> {
-    (0..axes).map(|axis| Loop { axis, step: 1, unrolled: false }).collect()
+    (0..axes).map(|axis| Loop { axis, step: 1, unrolled: false, at_most: None }).collect()
 }
 
 impl Kernel {
@@ -89,7 +91,7 @@ impl Kernel {
         if own.unrolled {
             return Err(Illegal::NotInnermost);
         }
-        self.loops.insert(at, Loop { step: size, ..own });
+        self.loops.insert(at, Loop { step: size, at_most: None, ..own });
         Ok(())
     }
 
@@ -135,9 +137,12 @@ impl Kernel {
         self.loops[..at].iter().rev().find(|l| l.axis == axis).map(|l| l.step)
     }
 
-    /// The iterations of a loop over a full tile; none if it runs to the end of its axis.
+    /// The iterations of a loop over a full tile; none if it runs to the end of an axis whose extent is unknown.
     pub(crate) fn iterations(&self, at: usize) -> Option<usize> {
-        Some(self.around(at)? / self.loops[at].step)
+        match self.around(at) {
+            Some(around) => Some(around / self.loops[at].step),
+            None => self.loops[at].at_most,
+        }
     }
 
     /// The loop whose points become vector lanes: the innermost one over single points of a parallel axis, preferably

@@ -6,7 +6,7 @@ mod tests;
 use super::launch::{Columns, Job, Outs, finish, take};
 use super::rows::Rows;
 use crate::buffer::{AnyBuffer, OutSlice};
-use crate::llvm::Variant;
+use crate::kernel::Kernel;
 use crate::llvm::call::{Call, Memory};
 use crate::tile::machine::Stop;
 use std::ops::Range;
@@ -47,9 +47,9 @@ struct Task<'a> {
 /// Runs the loops on threads, which split the first axis or, if it is short, the first two; false if a task bailed out.
 /// Outputs have the given number of elements per position of the axes that are not folded.
 pub(super) fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
-    let Some(call) = job.call(Variant::Scheduled) else { return Ok(false) };
+    let Some((call, kernel)) = job.call_in_tiles(false) else { return Ok(false) };
     let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
-    let tasks = tasks(job, out, widths, if parallel { job.cx.threads.count() * 4 } else { 1 });
+    let tasks = tasks(job, kernel, out, widths, if parallel { job.cx.threads.count() * 4 } else { 1 });
     let bailed_out = AtomicBool::new(false);
     job.cx.tasks(
         parallel,
@@ -84,7 +84,7 @@ pub(super) fn slice<'o>(
     before: &[u64],
     out: impl Iterator<Item = OutSlice<'o>>,
 ) -> Result<bool, Stop> {
-    let Some(call) = job.call(Variant::Scheduled) else { return Ok(false) };
+    let Some((call, _)) = job.call_in_tiles(true) else { return Ok(false) };
     let mut outs: Vec<_> = out.map(Some).collect();
     let extent = |axis: usize| 0..job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
     let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
@@ -92,8 +92,13 @@ pub(super) fn slice<'o>(
 }
 
 /// Splits a space into about so many tasks of whole tiles.
-fn tasks<'a>(job: &Job<'_>, out: &'a mut [Vec<AnyBuffer>], widths: &[usize], wanted: usize) -> Vec<Task<'a>> {
-    let kernel = &job.launch.kernel;
+fn tasks<'a>(
+    job: &Job<'_>,
+    kernel: &Kernel,
+    out: &'a mut [Vec<AnyBuffer>],
+    widths: &[usize],
+    wanted: usize,
+) -> Vec<Task<'a>> {
     let stored = &job.extents[..parallel_axes(job)];
     let (first, second) = (stored.first().copied().unwrap_or(1), stored.get(1).copied().unwrap_or(1));
     // Results of adjacent indices along the second axis are contiguous.
