@@ -170,6 +170,11 @@ pub(crate) fn left_to_tiles(kernel: &Kernel) -> Option<String> {
 fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Result<Compiled, String> {
     let engine = llvm.engine.as_ref().ok_or("no LLVM is found")?;
     let Emitted { text, args } = timeline::pass("emit", || emit::emit(kernel, variant, &engine.target))?;
+    if std::env::var_os("ACC_DUMP").is_some() {
+        if let Ok((a, b)) = engine.listing(&text, passes(engine.version.0)) {
+            eprintln!("=== {variant:?}\n{a}\n{b}");
+        }
+    }
     let slot = compile::request(text).ok_or("the compiling thread cannot be started")?;
     let mut arrays: Vec<ArrayId> = args
         .iter()

@@ -219,9 +219,7 @@ impl Run<'_> {
         counts: Option<&compact::Counts>,
         begun: Option<Vec<AnyBuffer>>,
     ) -> Result<Vec<Columns>, Stop> {
-        if let Some(unguarded) = launch.unguarded.as_ref().filter(|u| self.hold(&u.guards, launch.over)) {
-            return self.launch(&unguarded.launch, inits, counts, begun);
-        }
+        let launch = self.unguarded(launch);
         let product = product::plan(launch, &self.values);
         if product.is_none()
             && let Some(columns) = self.packed_rows(launch, inits, &View { values: &self.values })?
@@ -231,8 +229,14 @@ impl Run<'_> {
         self.job(launch, inits, |job, view| self.launched(job, launch, product.as_ref(), view, counts, begun))
     }
 
+    /// The launch without guards, if those hold.
+    pub(super) fn unguarded<'a>(&self, launch: &'a Launch) -> &'a Launch {
+        let unguarded = launch.unguarded.as_ref().filter(|u| self.hold(&u.guards, launch.over));
+        unguarded.map_or(launch, |u| &u.launch)
+    }
+
     /// Whether guards hold at all points.
-    fn hold(&self, guards: &[Guard], over: ArrayId) -> bool {
+    pub(super) fn hold(&self, guards: &[Guard], over: ArrayId) -> bool {
         let extent = |a: ArrayId, dim: usize| self.values[a.index()].as_ref()?.shape.get(dim).copied();
         guards.iter().all(|g| {
             let all = extent(over, g.axis).zip(extent(g.array, g.dim as usize));

@@ -6,9 +6,10 @@ mod tests;
 use super::launch::{Columns, Job, Outs, finish, take};
 use super::rows::Rows;
 use crate::buffer::{AnyBuffer, OutSlice};
-use crate::kernel::Kernel;
-use crate::llvm::call::{Call, Memory};
+use crate::kernel::{Bits, Ix, Kernel, Op};
+use crate::llvm::call::{Call, Computed, Memory};
 use crate::tile::machine::Stop;
+use acc_core::ir::ArrayId;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -124,4 +125,60 @@ fn tasks<'a>(
         }
     }
     tasks
+}
+
+/// The most bytes that each block of rows reads again: they stay in the second-level cache beside the block.
+const MAX_SHARED_BYTES: usize = 256 << 10;
+
+/// The bytes of the arrays of which a block of rows reads more than its own rows.
+fn shared_bytes(job: &Job<'_>) -> usize {
+    let mut arrays: Vec<ArrayId> = Vec::new();
+    job.launch.kernel.element.region.visit(0, &mut |n, _| {
+        if let Op::Index(l) = &n.op
+            && !matches!(l.index.first(), Some(Ix::Affine { axis: 0, .. }))
+            && !arrays.contains(&l.array)
+        {
+            arrays.push(l.array);
+        }
+    });
+    let inputs = arrays.iter().filter_map(|a| job.names.input(*a));
+    inputs.flat_map(|i| i.columns.iter().map(|c| c.len() * c.ty().size())).sum()
+}
+
+/// A launch in register tiles by machine code, any block of rows on its own.
+pub(super) struct Tiles<'a> {
+    job: &'a Job<'a>,
+    call: Call<'a>,
+    before: Bits,
+}
+
+impl<'a> Tiles<'a> {
+    /// None if the launch does not compute whole rows in tiles, or its machine code is not ready.
+    pub(super) fn new(job: &'a Job<'a>) -> Option<Tiles<'a>> {
+        let whole = match job.launch.kernel.folded() {
+            0 => true,
+            1 => super::rows::folds_in_tiles(job),
+            _ => super::rows::nested::is_whole(job),
+        };
+        let whole = whole && !job.extents.contains(&0) && shared_bytes(job) <= MAX_SHARED_BYTES;
+        let call = if whole { job.call_in_tiles(false) } else { None };
+        call.map(|(call, _)| Tiles { job, call, before: job.initial_values() })
+    }
+
+    /// Computes a range of rows, given rows of other results that are already `computed`; false if machine code bailed
+    /// out.
+    pub(super) fn run(
+        &self,
+        rows: &Range<usize>,
+        mut outs: Vec<Outs<'_>>,
+        computed: &[Computed],
+    ) -> Result<bool, Stop> {
+        let (job, parallel) = (self.job, parallel_axes(self.job));
+        let points = &job.extents[1..parallel];
+        let mut outs: Vec<_> = outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
+        let memory = &mut Memory { outs: &mut outs, before: &self.before, computed, ..Memory::default() };
+        let along = 0..job.extents[parallel..].first().copied().unwrap_or(0);
+        let axes = [rows.clone(), 0..points.first().copied().unwrap_or(1)];
+        job.is_done(self.call.run_loops(axes, &along, rows.start * points.iter().product::<usize>(), memory))
+    }
 }

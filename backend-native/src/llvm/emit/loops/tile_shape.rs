@@ -8,7 +8,7 @@ use crate::llvm::Target;
 use crate::llvm::emit::{Uniformity, Width};
 
 /// The rows of a tile to choose from.
-const ROWS: [usize; 3] = [4, 6, 8];
+const ROWS: [usize; 6] = [4, 6, 8, 7, 5, 3];
 /// Vectors of a row, at most.
 const MAX_VECTORS: usize = 2;
 /// Folded loops of so many iterations are unrolled, as long as there are not more copies of the body.
