@@ -97,7 +97,7 @@ unsafe fn sums_in<V: Lanes>(out: [&mut [f32]; 2], at: [&[f32]; 3], of: &[Vec<f32
 /// Sine and cosine of turns, by those of half the angle, which is a right one at most.
 #[inline(always)]
 unsafe fn sin_cos<V: Lanes>(turns: V) -> (V, V) {
-    const TWICE_SIN: [f32; 5] = [0.155_311_82, -1.196_580_8, 5.100_154_8, -10.335_42, 6.283_185_3];
+    const TWICE_SIN: [f32; 5] = [0.155_311_82, -1.196_580_8, 5.100_155, -10.335_42, TAU];
     const COS: [f32; 5] = [0.219_682_42, -1.331_873, 4.058_410_6, -4.934_793, 0.999_999_95];
     let turns = turns - turns.round();
     let square = turns * turns;
