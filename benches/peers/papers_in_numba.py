@@ -74,10 +74,10 @@ def interp(u, a, out):
 @fast
 def helm(u, s, w, out):
     n = len(w)
-    turned = np.ascontiguousarray(s.T)
+    transposed = np.ascontiguousarray(s.T)
     for e in prange(len(u)):
         t, inside = np.empty((n, n, n)), np.empty((n, n, n))
-        along_all(turned, u[e], t, inside)
+        along_all(transposed, u[e], t, inside)
         for i in range(n):
             for j in range(n):
                 for k in range(n):

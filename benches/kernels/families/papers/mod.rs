@@ -1,4 +1,4 @@
-//! Kernels that papers about other languages measure, each in the form that comes to mind first.
+//! Kernels that papers about other languages measure, each in its natural form.
 
 mod cnn;
 mod dex;

@@ -96,7 +96,7 @@ struct Flow<'a, V> {
 impl<V: Lanes> Step for Flow<'_, V> {
     #[inline(always)]
     unsafe fn row(&self, to: *mut f32, from: [*const f32; 3], row: usize) {
-        const KEPT: f32 = 1.0 - RATE * (2.0 * VERTICAL + 2.0 * HORIZONTAL + OUTSIDE);
+        const WEIGHT_OF_OWN: f32 = 1.0 - RATE * (2.0 * VERTICAL + 2.0 * HORIZONTAL + OUTSIDE);
         // SAFETY: by the contract; rows are padded, and there is a step alone where the machine has the features of its lanes.
         unsafe {
             let power = self.power.as_ptr().add(row * self.n);
@@ -106,7 +106,7 @@ impl<V: Lanes> Step for Flow<'_, V> {
                 let sum = at(power).mul_add(V::all(RATE), V::all(RATE * OUTSIDE * AMBIENT));
                 let sum = (at(above) + at(below)).mul_add(V::all(RATE * VERTICAL), sum);
                 let sum = (at(here.sub(1)) + at(here.add(1))).mul_add(V::all(RATE * HORIZONTAL), sum);
-                at(here).mul_add(V::all(KEPT), sum).store(to.add(j));
+                at(here).mul_add(V::all(WEIGHT_OF_OWN), sum).store(to.add(j));
             }
             *to.sub(1) = *to;
             *to.add(self.n) = *to.add(self.n - 1);

@@ -18,7 +18,7 @@ pub trait Doubles: Copy {
     ///
     /// All lanes can be written.
     unsafe fn store(self, to: *mut f64);
-    /// Past the cache.
+    /// By a non-temporal store.
     ///
     /// # Safety
     ///
