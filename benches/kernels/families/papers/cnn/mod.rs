@@ -1,5 +1,5 @@
 //! The network of Šinkarovs, Vießmann, Scholz: Array Languages Make Neural Networks Fast (2021): two convolutions, each with
-//! means of two by two, and a layer of all with all. An epoch of training, and a pass over the images for a test.
+//! means of two by two, and a layer of all with all. Two steps of training, and a pass over the images for a test.
 
 mod backward;
 mod forward;
@@ -13,7 +13,7 @@ use acc_core::prelude::*;
 use network::{Gradient, Image, Network};
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
-    vec![Box::new(|| training(10_000)), Box::new(|| test(10_000))]
+    vec![Box::new(|| training(2 * BATCH)), Box::new(|| test(10_000))]
 }
 
 /// Images of a step.
@@ -141,8 +141,8 @@ fn training(count: usize) -> Row {
         }
     });
     Row {
-        name: "cnn: an epoch of training",
-        size: format!("{count} images"),
+        name: "cnn: training",
+        size: format!("{} steps of {BATCH} images", count / BATCH),
         read: 4.0 * (count * network::PIXELS) as f64,
         written: 0.0,
         flops: (count * BOTH) as f64,
