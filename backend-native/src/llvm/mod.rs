@@ -170,11 +170,6 @@ pub(crate) fn left_to_tiles(kernel: &Kernel) -> Option<String> {
 fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Result<Compiled, String> {
     let engine = llvm.engine.as_ref().ok_or("no LLVM is found")?;
     let Emitted { text, args } = timeline::pass("emit", || emit::emit(kernel, variant, &engine.target))?;
-    if std::env::var_os("ACC_DUMP").is_some() {
-        if let Ok((a, b)) = engine.listing(&text, passes(engine.version.0)) {
-            eprintln!("=== {variant:?}\n{a}\n{b}");
-        }
-    }
     let slot = compile::request(text).ok_or("the compiling thread cannot be started")?;
     let mut arrays: Vec<ArrayId> = args
         .iter()
@@ -238,13 +233,15 @@ impl CodeCache {
     ) -> Option<(&'c Compiled, &'c Kernel)> {
         let llvm = compile::llvm(wait)?;
         let target = llvm.engine.as_ref().map(|e| e.target)?;
-        if let Some(shaped) = emit::tile_shape(kernel, extents, parts, &target) {
+        if let Some(loops) = emit::tile_shape(kernel, extents, parts, &target) {
             for tile in &self.tiles {
                 let (shape, compiled) = tile.get_or_init(|| {
+                    let shaped = kernel.speculated().unwrap_or_else(|| kernel.clone());
+                    let shaped = Kernel { loops: loops.clone(), ..shaped };
                     let compiled = compile(&shaped, Variant::Scheduled, llvm).ok();
-                    (shaped.clone(), compiled)
+                    (shaped, compiled)
                 });
-                if shape.loops == shaped.loops {
+                if shape.loops == loops {
                     return compiled.as_ref()?.ready(wait).map(|compiled| (compiled, shape));
                 }
             }

@@ -87,7 +87,7 @@ impl Lowering<'_> {
 
     /// The launch in register tiles where all guards hold, if they prevent those.
     fn unguarded(&self, kernel: &Kernel, over: ArrayId) -> Result<Option<Box<Unguarded>>, Error> {
-        if kernel.folded() == 0 || kernel.is_scheduled() {
+        if kernel.folded() == 0 {
             return Ok(None);
         }
         let Some((kernel, guards)) = kernel.unguarded() else { return Ok(None) };

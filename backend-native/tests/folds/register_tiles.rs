@@ -200,3 +200,36 @@ fn small_products() {
         }
     }
 }
+
+/// Where a condition does not hold nothing is read, although tiles read ahead what all their rows share.
+#[test]
+fn guarded_windows() {
+    let text = "program(d: [4]f32, k: [4]f32, n: [0]i64, m: [0]i64) {
+        p: [7]f32 = generate(shape: || (extent(d, 0), extent(k, 1), n[], m[], extent(d, 1), extent(k, 2), extent(k, 3)),
+          f: |%n: i64, %i: i64, %y: i64, %z: i64, %o: i64, %r: i64, %c: i64| {
+            %a: i64 = sub(%y, %r)
+            %b: i64 = sub(%z, %c)
+            %rows: bool = and(ge(%a, 0i64), lt(%a, extent(d, 2)))
+            %columns: bool = and(ge(%b, 0i64), lt(%b, extent(d, 3)))
+            %v: f32 = if and(and(%rows, %columns), lt(%o, extent(k, 0))) {
+              yield mul(d[%n, %o, %a, %b], k[%o, %i, %r, %c])
+            } else { yield 0.0f32 }
+            yield %v })
+        a: [6]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        b: [5]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        c: [4]f32 = fold(b, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        yield c
+      }";
+    let mut r = Rng(10);
+    let extent = |n: usize| ArrayData::new([], ScalarType::I64.into(), [Column::from_vec(vec![n as i64])]).unwrap();
+    for (d, k, n, m) in [
+        ([2, 4, 8, 8], [4, 6, 5, 5], 12, 12),
+        ([3, 5, 6, 20], [5, 3, 3, 3], 8, 22),
+        // More channels than there are filters.
+        ([2, 9, 8, 17], [7, 4, 2, 3], 9, 19),
+        ([1, 2, 3, 40], [2, 1, 1, 20], 3, 5),
+        ([2, 3, 0, 4], [3, 2, 2, 2], 1, 5),
+    ] {
+        agrees(text, &[numbers(&d, &mut r), numbers(&k, &mut r), extent(n), extent(m)]);
+    }
+}

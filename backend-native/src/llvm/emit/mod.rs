@@ -137,10 +137,10 @@ pub(crate) fn emit(kernel: &Kernel, variant: Variant, target: &Target) -> Result
             return emit(&derived, Variant::Store { flat: false, stream: false, transposed: false }, target);
         }
         Variant::Store { .. }
+        | Variant::Scheduled
         | Variant::UnalignedStreaming
         | Variant::MultiRow
         | Variant::RowLanes
-        | Variant::Scheduled
         | Variant::Scatter
         | Variant::AosScatter => kernel,
         Variant::Compact | Variant::Chunk { .. } | Variant::ChunkTotals | Variant::BatchedRows => kernel,

@@ -7,6 +7,7 @@ use super::launch::{Columns, Job, Outs, finish, take};
 use super::rows::Rows;
 use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::{Bits, Ix, Kernel, Op};
+use crate::llvm::Variant;
 use crate::llvm::call::{Call, Computed, Memory};
 use crate::tile::machine::Stop;
 use acc_core::ir::ArrayId;
@@ -49,6 +50,25 @@ struct Task<'a> {
 /// Outputs have the given number of elements per position of the axes that are not folded.
 pub(super) fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
     let Some((call, kernel)) = job.call_in_tiles(false) else { return Ok(false) };
+    if attempt(job, &call, kernel, out, widths, before)? {
+        return Ok(true);
+    }
+    again(job, kernel).map_or(Ok(false), |call| attempt(job, &call, &job.launch.kernel, out, widths, before))
+}
+
+/// The code to try after that of another kernel has bailed out: its register tiles read what a condition may guard.
+fn again<'a>(job: &'a Job<'_>, tried: &Kernel) -> Option<Call<'a>> {
+    if std::ptr::eq(tried, &job.launch.kernel) { None } else { job.call(Variant::Scheduled) }
+}
+
+fn attempt(
+    job: &Job<'_>,
+    call: &Call<'_>,
+    kernel: &Kernel,
+    out: &mut [Vec<AnyBuffer>],
+    widths: &[usize],
+    before: &[u64],
+) -> Result<bool, Stop> {
     let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
     let tasks = tasks(job, kernel, out, widths, if parallel { job.cx.threads.count() * 4 } else { 1 });
     let bailed_out = AtomicBool::new(false);
@@ -57,7 +77,7 @@ pub(super) fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], b
         tasks,
         || (),
         |(), task| {
-            let done = compute(job, &call, task, before)?;
+            let done = compute(job, call, task, before)?;
             bailed_out.fetch_or(!done, Ordering::Relaxed);
             Ok(())
         },
@@ -85,11 +105,12 @@ pub(super) fn slice<'o>(
     before: &[u64],
     out: impl Iterator<Item = OutSlice<'o>>,
 ) -> Result<bool, Stop> {
-    let Some((call, _)) = job.call_in_tiles(true) else { return Ok(false) };
+    let Some((call, kernel)) = job.call_in_tiles(true) else { return Ok(false) };
     let mut outs: Vec<_> = out.map(Some).collect();
     let extent = |axis: usize| 0..job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
     let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
-    job.is_done(call.run_loops([extent(0), extent(1)], along, 0, memory))
+    let mut part = |call: &Call<'_>| job.is_done(call.run_loops([extent(0), extent(1)], along, 0, memory));
+    Ok(part(&call)? || again(job, kernel).map_or(Ok(false), |call| part(&call))?)
 }
 
 /// Splits a space into about so many tasks of whole tiles.

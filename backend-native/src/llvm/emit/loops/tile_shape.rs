@@ -27,9 +27,9 @@ pub(super) fn accumulators(target: &Target) -> usize {
     MAX_ACCUMULATORS[usize::from(target.registers() > 16)]
 }
 
-/// A kernel in register tiles of a shape for these extents; none if it is not in tiles. `parts` tells whether calls fold a part of
-/// the first folded axis.
-pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target: &Target) -> Option<Kernel> {
+/// The loops of register tiles of a shape for these extents; none if the kernel is not in tiles. `parts` tells whether calls fold a
+/// part of the first folded axis.
+pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target: &Target) -> Option<Vec<Loop>> {
     let (tile, outer) = kernel.loops.split_last()?;
     let around: Vec<_> = outer.iter().filter(|l| l.axis == tile.axis).collect();
     let [Loop { step: full, unrolled: false, .. }] = around[..] else { return None };
@@ -45,8 +45,8 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
     let leaves: usize = kernel.outputs.iter().map(|o| o.values.len()).sum();
     let fits = |rows: &usize| rows * vectors * leaves <= accumulators(target);
     let rows = ROWS.into_iter().filter(fits).min_by_key(|rows| time(extents[tile.axis], *rows, vectors))?;
-    let mut shaped = kernel.clone();
-    shaped.loops.iter_mut().filter(|l| l.axis == tile.axis && l.step == *full).for_each(|l| l.step = rows);
+    let mut loops = kernel.loops.clone();
+    loops.iter_mut().filter(|l| l.axis == tile.axis && l.step == *full).for_each(|l| l.step = rows);
     let first = kernel.axes.len() - kernel.folded();
     let mut copies = rows;
     for axis in (first..kernel.axes.len()).rev() {
@@ -56,15 +56,15 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
         if is_part || !(1..=MAX_UNROLLED_ITERATIONS).contains(&n) || copies > MAX_COPIES {
             break;
         }
-        shaped.loops.retain(|l| l.axis != axis || l.step == 1);
-        let own = shaped.loops.iter_mut().filter(|l| l.axis == axis);
+        loops.retain(|l| l.axis != axis || l.step == 1);
+        let own = loops.iter_mut().filter(|l| l.axis == axis);
         own.for_each(|l| (l.unrolled, l.at_most) = (true, Some(n)));
     }
     if extents[lanes] <= MAX_VECTORS * vector {
-        let lane = shaped.lane_loop()?;
-        shaped.loops[lane].at_most = Some(vectors * vector);
+        let own = loops.iter_mut().filter(|l| l.axis == lanes && l.step == 1);
+        own.for_each(|l| l.at_most = Some(vectors * vector));
     }
-    Some(shaped)
+    Some(loops)
 }
 
 /// The time that tiles of so many rows take for all rows, per folded element and vectors of lanes.
