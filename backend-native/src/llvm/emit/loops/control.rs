@@ -82,6 +82,8 @@ impl Emitter<'_> {
                     self.uniform_if(n, *cond, then, else_);
                 } else if self.scope.unlikely.contains(cond) && !is_partial(else_, &self.facts.body.consts) {
                     self.unlikely_if(n, *cond, then, else_);
+                } else if matches!(self.code.mask, Mask::All) && guards_reads(then, else_) {
+                    self.whole_or_masked_if(n, *cond, then, else_);
                 } else {
                     self.masked_if(n, *cond, then, else_);
                 }
@@ -185,6 +187,35 @@ impl Emitter<'_> {
         for ((&r, (mixed, t)), kept) in n.results.iter().zip(&mixed).zip(&kept) {
             let parts = mixed.iter().zip(kept);
             let parts = parts.map(|(x, y)| put!(self.code.f, "phi {t} [ {x}, {after} ], [ {y}, {before} ]")).collect();
+            self.scope.set(r, Value::Varying(parts));
+        }
+    }
+
+    /// A conditional of which often all lanes take the first side: where they do it runs without a mask, so that reads are
+    /// compared with bounds at both ends alone.
+    fn whole_or_masked_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
+        let conds = self.vectors(cond);
+        let nots = self.code.inverted(&conds);
+        let some = self.code.any_lane(&nots);
+        let (part, whole, join) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.label());
+        self.code.f.w.branch(&some, part, whole);
+        self.code.f.w.start(whole);
+        self.region(then);
+        let all: Vec<Parts> = then.results.iter().map(|&v| self.vectors(v)).collect();
+        let after_all = self.code.f.w.block;
+        self.code.f.w.jump(join);
+        self.code.f.w.start(part);
+        self.masked_if(n, cond, then, else_);
+        let masked: Vec<Parts> = n.results.iter().map(|&v| self.vectors(v)).collect();
+        let after = self.code.f.w.block;
+        self.code.f.w.jump(join);
+        self.code.f.w.start(join);
+        for ((&r, all), masked) in n.results.iter().zip(&all).zip(&masked) {
+            let t = self.code.vector(self.ty(r));
+            let parts = all.iter().zip(masked);
+            let phi =
+                |(x, y): (&Operand, &Operand)| put!(self.code.f, "phi {t} [ {x}, {after_all} ], [ {y}, {after} ]");
+            let parts = parts.map(phi).collect();
             self.scope.set(r, Value::Varying(parts));
         }
     }
@@ -474,6 +505,14 @@ impl VectorCode {
         self.f.w.unlikely_branch(&stop, self.f.stop, go_on);
         self.f.w.start(go_on);
     }
+}
+
+/// Whether a conditional guards reads, and is short enough to be written twice.
+fn guards_reads(then: &Region, else_: &Region) -> bool {
+    const MAX_NODES: usize = 48;
+    let plain = then.nodes.iter().all(|n| n.op.regions().is_empty());
+    let reads = then.nodes.iter().any(|n| matches!(n.op, Op::Index(_)));
+    plain && reads && else_.nodes.is_empty() && then.nodes.len() <= MAX_NODES
 }
 
 /// Splits loop regions into varying plain arithmetic and uniform nodes, for code vector by vector; `None` if there is
