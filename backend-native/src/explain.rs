@@ -122,7 +122,13 @@ impl Explanation {
             }
         }
         before.push(self.kernels.len());
-        self.row_blockings.extend(b.row_blockings.iter().map(|row_blocking| RowBlockingReport {
+        // Parts of one that has been told of are what remains of it where it does not apply.
+        let is_part = |k: usize| {
+            let own = &b.row_blockings[k].steps;
+            b.row_blockings[..k].iter().any(|all| all.steps.start <= own.start && own.end <= all.steps.end)
+        };
+        let whole = b.row_blockings.iter().enumerate().filter(|(k, _)| !is_part(*k)).map(|(_, r)| r);
+        self.row_blockings.extend(whole.map(|row_blocking| RowBlockingReport {
             kernels: before[row_blocking.steps.start]..before[row_blocking.steps.end],
             transient: row_blocking.transient.clone(),
         }));

@@ -85,14 +85,22 @@ fn executors() -> Vec<(&'static str, Compile)> {
     vec![
         (FASTEST, fastest),
         ("native-relaxed", |row| {
-            let compile = backend_native::Compile::Now;
-            let relaxed = backend_native::Options::new().relaxed(true).compile(compile);
+            let relaxed = compiled().relaxed(true);
             Contender::new("native-relaxed", &Native::with(relaxed)?, row)
+        }),
+        ("native-unchecked", |row| {
+            let unchecked = compiled().checks(false);
+            Contender::new("native-unchecked", &Native::with(unchecked)?, row)
         }),
         ("native-tile", |row| Contender::new("native-tile", &Native::tiles(), row)),
         #[cfg(feature = "libtorch")]
         ("graph", |row| Contender::new("graph", &backend_graph::Libtorch::cpu(), row)),
     ]
+}
+
+/// The options of [`Native::compiled`].
+fn compiled() -> backend_native::Options {
+    backend_native::Options::new().compile(backend_native::Compile::Now)
 }
 
 fn fastest(row: &row::Row) -> Result<Contender, acc_core::Error> {

@@ -8,6 +8,7 @@ import numpy as np
 from jax import lax
 
 import data as d
+from papers import papers
 from serve import serve
 from with_numpy import kernels
 
@@ -225,4 +226,5 @@ def problem(name, by, arrays, with_gradient):
 
 
 if __name__ == "__main__":
-    serve(kernels(sys.modules[__name__]))
+    loop = lambda n, step, x: lax.fori_loop(0, n, step, x)
+    serve(kernels(sys.modules[__name__]) | papers(jnp, ready, loop))

@@ -7,6 +7,7 @@ import numpy as np
 from numba import get_num_threads, njit, prange
 
 import data as d
+import papers_in_numba
 from serve import serve
 from with_numpy import kernels
 
@@ -348,4 +349,4 @@ def sparse(n):
 
 
 if __name__ == "__main__":
-    serve(kernels(sys.modules[__name__]))
+    serve(kernels(sys.modules[__name__]) | papers_in_numba.ids())

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 import data as d
+from papers import papers
 from serve import serve
 from with_numpy import kernels
 
@@ -235,4 +236,5 @@ def problem(name, by, arrays, with_gradient):
 
 
 if __name__ == "__main__":
-    serve(kernels(sys.modules[__name__]))
+    # Hundreds of steps in a row take the compiler minutes.
+    serve(kernels(sys.modules[__name__]) | papers(torch, lambda f, *arrays: ready(f, *arrays, compiled=False)))

@@ -49,11 +49,22 @@ pub(super) fn facts(s: &Stmt) -> Facts {
     if let ArrayOp::Backpermute { shape, index, xs } = &s.op {
         out.can_fault = !is_inside(shape, index, *xs);
     }
+    if is_copy(s) {
+        out.cost = 0;
+    }
     // Reading several leaves to yield fewer costs more than reading what was stored.
     if let ArrayOp::Map { xs, f, .. } = &s.op {
         out.cost += 2 * xs.len().saturating_sub(f.body.results.len().max(1));
     }
     out
+}
+
+/// Whether each element is one of another array, at some of the point's coordinates: to read that again is to read a stored copy.
+fn is_copy(s: &Stmt) -> bool {
+    let ArrayOp::Generate { f, .. } = &s.op else { return false };
+    let [node] = &f.body.nodes[..] else { return false };
+    let ScalarOp::Index(read) = &node.op else { return false };
+    read.index.iter().all(|v| f.body.params.contains(v)) && node.results[..] == f.body.results[..]
 }
 
 /// Whether a backpermute reads along each axis of an array at the position along some axis of its result that is no longer:

@@ -17,8 +17,8 @@ const MAX_FOLLOWED_STATEMENTS: usize = 32;
 
 /// Whether two nested folds can be one fold over the axes of both; the outer one is the inner one's only use. `rank` is that of
 /// the outermost fold's result.
-pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner: &Stmt, rank: usize) -> bool {
-    let (ArrayOp::Fold { f, init, .. }, ArrayOp::Fold { f: g, init: own, xs }) = (&outer.op, &inner.op) else {
+pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner_fold: &Stmt, rank: usize) -> bool {
+    let (ArrayOp::Fold { f, init, .. }, ArrayOp::Fold { f: g, init: own, xs }) = (&outer.op, &inner_fold.op) else {
         return false;
     };
     let Some(ops) = reductions(f).filter(|ops| reductions(g).as_ref() == Some(ops)) else { return false };
@@ -31,10 +31,15 @@ pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner: &S
     };
     let Some(lane) = rank.checked_sub(1) else { return false };
     let elements = defs.get(*xs).filter(|s| matches!(s.op, ArrayOp::Fold { .. }));
-    let is_outer = elements.is_some_and(|s| nests(p, defs, inner, s, rank));
-    let (along, across) = reads(p, defs, *xs, lane, MAX_FOLLOWED_STATEMENTS);
-    let product = contraction(defs, inner).is_some_and(|c| is_matrix_product(&c));
-    begins_equal && !product && (is_outer || (across > 0 && across >= along))
+    let is_outer = elements.is_some_and(|s| nests(p, defs, inner_fold, s, rank));
+    let along = |axis: usize| {
+        let moves: Vec<i64> = (0..p.ty(*xs).rank).map(|k| i64::from(k == axis)).collect();
+        reads(p, defs, *xs, &moves, MAX_FOLLOWED_STATEMENTS)
+    };
+    let (lanes, inner) = (along(lane), along(p.ty(*xs).rank - 1));
+    let side_by_side = lanes.near > 0 && (lanes.far == 0 || lanes.near >= inner.near);
+    let product = contraction(defs, inner_fold).is_some_and(|c| is_matrix_product(&c));
+    begins_equal && !product && (is_outer || side_by_side)
 }
 
 /// What a closed function yields, if these are literals.
@@ -57,58 +62,81 @@ fn is_neutral(ops: &[PrimOp], values: &[Lit]) -> bool {
     })
 }
 
-/// How many reads of an element of an array move with its innermost axis, and how many with axis `lane`, along the last
-/// dimension of what they read.
-fn reads(p: &Program, defs: &Definitions<'_>, a: ArrayId, lane: usize, depth: usize) -> (usize, usize) {
-    let inner = p.ty(a).rank - 1;
-    let one = |across: bool| if across { (0, 1) } else { (1, 0) };
-    let Some(s) = defs.get(a).filter(|_| depth > 0) else { return one(inner == lane) };
+/// The largest step between neighbours that are read together.
+const MAX_STEP: i64 = 4;
+
+/// How the reads of an element of an array move when the indices of its axes move by so much.
+#[derive(Clone, Copy, Default)]
+struct Moving {
+    /// Those that move along the last dimension alone, to a neighbour.
+    near: usize,
+    /// Those that move otherwise.
+    far: usize,
+}
+
+impl Moving {
+    fn add(self, other: Moving) -> Moving {
+        Moving { near: self.near + other.near, far: self.far + other.far }
+    }
+
+    /// A read whose index moves so.
+    fn read(moves: &[i64]) -> Moving {
+        match moves.split_last() {
+            Some((last, outer)) if outer.iter().all(|m| *m == 0) && last.unsigned_abs() <= MAX_STEP as u64 => {
+                Moving { near: usize::from(*last != 0), far: 0 }
+            }
+            Some(_) => Moving { near: 0, far: 1 },
+            None => Moving::default(),
+        }
+    }
+}
+
+fn reads(p: &Program, defs: &Definitions<'_>, a: ArrayId, moves: &[i64], depth: usize) -> Moving {
+    let Some(s) = defs.get(a).filter(|_| depth > 0) else { return Moving::read(moves) };
     let of_function = |f: &Fun| {
-        let moved = Moved::new(f, lane);
-        let last = f.body.nodes.iter().filter_map(|n| match &n.op {
-            ScalarOp::Index(read) => read.index.last(),
-            _ => None,
+        let moved = Moved::new(f, moves);
+        let mut sum = Moving::default();
+        f.body.visit(0, &mut |n, _| {
+            if let ScalarOp::Index(read) = &n.op {
+                let moves: Vec<i64> = read.index.iter().map(|v| moved.by(*v)).collect();
+                sum = sum.add(reads(p, defs, read.array, &moves, depth - 1));
+            }
         });
-        last.fold((0, 0), |sum, v| add(sum, one(moved.by(*v) != 0)))
+        sum
     };
     match &s.op {
         ArrayOp::Generate { f, .. } => of_function(f),
         ArrayOp::Map { f, xs, indexed } => {
-            let own = if *indexed { of_function(f) } else { (0, 0) };
-            xs.iter().fold(own, |sum, x| add(sum, reads(p, defs, *x, lane, depth - 1)))
+            let own = if *indexed { of_function(f) } else { Moving::default() };
+            xs.iter().fold(own, |sum, x| sum.add(reads(p, defs, *x, moves, depth - 1)))
         }
-        ArrayOp::Backpermute { index, .. } => match index.body.results.last() {
-            Some(v) => one(Moved::new(index, lane).by(*v) != 0),
-            None => (0, 0),
-        },
-        ArrayOp::Replicate { axes, .. } => match axes.iter().rposition(|a| *a == Axis::All) {
-            Some(last) => one(last == lane),
-            None => (0, 0),
-        },
-        _ => one(inner == lane),
+        ArrayOp::Backpermute { index, xs, .. } => {
+            let moved = Moved::new(index, moves);
+            let moves: Vec<i64> = index.body.results.iter().map(|v| moved.by(*v)).collect();
+            reads(p, defs, *xs, &moves, depth - 1)
+        }
+        ArrayOp::Replicate { axes, xs, .. } => {
+            let kept = axes.iter().zip(moves).filter(|(a, _)| **a == Axis::All);
+            reads(p, defs, *xs, &kept.map(|(_, m)| *m).collect::<Vec<_>>(), depth - 1)
+        }
+        _ => Moving::read(moves),
     }
 }
 
-fn add(a: (usize, usize), b: (usize, usize)) -> (usize, usize) {
-    (a.0 + b.0, a.1 + b.1)
-}
-
-/// How values of a function move with one of its parameters, where they are affine in it.
+/// How values of a function move with its parameters, where they are affine in them.
 struct Moved(HashMap<Val, i64>);
 
 impl Moved {
-    fn new(f: &Fun, param: usize) -> Moved {
-        let mut of: HashMap<Val, i64> = f.body.params.get(param).map(|v| (*v, 1)).into_iter().collect();
-        let literals: HashMap<Val, i64> = f
-            .body
-            .nodes
-            .iter()
-            .filter_map(|n| match n.op {
-                ScalarOp::Const(l) if l.ty == ScalarType::I64 => Some((n.results[0], i64::from_bits64(l.bits))),
-                _ => None,
-            })
-            .collect();
-        for n in &f.body.nodes {
+    fn new(f: &Fun, params: &[i64]) -> Moved {
+        let moving = f.body.params.iter().copied().zip(params.iter().copied());
+        let mut of: HashMap<Val, i64> = moving.filter(|(_, by)| *by != 0).collect();
+        let mut literals: HashMap<Val, i64> = HashMap::new();
+        f.body.visit(0, &mut |n, _| {
+            if let ScalarOp::Const(l) = &n.op
+                && l.ty == ScalarType::I64
+            {
+                literals.insert(n.results[0], i64::from_bits64(l.bits));
+            }
             let by = |v: &Val| of.get(v).copied().unwrap_or(0);
             let moves = match &n.op {
                 ScalarOp::Prim(PrimOp::AddP, v) => by(&v[0]).wrapping_add(by(&v[1])),
@@ -123,7 +151,7 @@ impl Moved {
             if let ([v], true) = (&n.results[..], moves != 0) {
                 of.insert(*v, moves);
             }
-        }
+        });
         Moved(of)
     }
 

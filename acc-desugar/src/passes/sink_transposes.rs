@@ -33,8 +33,11 @@ pub(crate) fn pass<'p>(program: &'p Program, _: &Settings<'_>) -> Result<Cow<'p,
         replicates: HashMap::new(),
         transposed: HashMap::new(),
         scanned: HashSet::new(),
+        folds: HashSet::new(),
+        folded: HashSet::new(),
         changes: false,
     };
+    p.note_folds(&program.body);
     let body = p.block(&program.body);
     if !p.changes {
         return Ok(Cow::Borrowed(program));
@@ -70,6 +73,9 @@ struct Pass {
     transposed: HashMap<ArrayId, Transposed>,
     /// The results of scans: these are stored in the order in which they are read.
     scanned: HashSet<ArrayId>,
+    /// The results of folds, and those of them that are folded again.
+    folds: HashSet<ArrayId>,
+    folded: HashSet<ArrayId>,
     changes: bool,
 }
 
@@ -84,6 +90,17 @@ impl Pass {
             }
         }
         Block { params: b.params.clone(), stmts, results: b.results.clone() }
+    }
+
+    /// Takes note of folds, and of those whose results are folded.
+    fn note_folds(&mut self, b: &Block) {
+        for s in &b.stmts {
+            if let ArrayOp::Fold { xs, .. } = &s.op {
+                self.folds.extend(&s.results);
+                self.folded.extend(self.folds.get(xs));
+            }
+            s.op.blocks().into_iter().for_each(|b| acc_core::grow_stack(|| self.note_folds(b)));
+        }
     }
 
     /// Takes note of arrays that other ones can be computed for in another order.
@@ -142,6 +159,10 @@ impl Pass {
         let Some(Transposed { of, order }) = self.transposed.get(xs) else { return false };
         let (of, order) = (*of, order.clone());
         let Some((&along, outer)) = order.split_last() else { return false };
+        // Both folds may become one.
+        if self.folded.contains(&result) {
+            return false;
+        }
         // What runs along memory, or beside its neighbours there, is in a good order.
         let innermost = outer.len();
         if along == innermost || outer.last() == Some(&innermost) {

@@ -439,7 +439,7 @@ fn eliminate_dead(r: &mut Region, live: &mut [bool], unused: Keep) {
 }
 
 /// Whether an operation can be reused.
-fn is_repeatable(op: &Op) -> bool {
+pub(super) fn is_repeatable(op: &Op) -> bool {
     match op {
         Op::If { .. } | Op::While { .. } | Op::Own(KernelOp::Call { .. }) => false,
         Op::Const(_)
@@ -478,7 +478,7 @@ fn op_cost(op: &Op) -> usize {
         Op::Prim(p, _) => prim_cost(*p),
         Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } | Op::Own(KernelOp::Fma(..)) => 1,
         Op::Own(KernelOp::Scale(..) | KernelOp::Table { .. }) => 4,
-        Op::Const(_) | Op::Extent { .. } | Op::Own(KernelOp::Scalar { .. }) => 0,
+        Op::Const(_) | Op::Extent { .. } | Op::Own(KernelOp::Scalar { .. } | KernelOp::Unlikely(_)) => 0,
         Op::Index(l) => l.index.len().max(1) * if l.index.iter().any(|i| matches!(i, Ix::At(_))) { 4 } else { 1 },
         Op::Own(KernelOp::Inside { .. } | KernelOp::Check { .. }) => 2,
         Op::If { then, else_, .. } => 4 + acc_core::grow_stack(|| region_cost(then) + region_cost(else_)),

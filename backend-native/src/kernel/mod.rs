@@ -55,7 +55,7 @@ pub(crate) use access::{Accesses, Uniformity};
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
 pub(crate) use guards::Guard;
 pub(crate) use math::{expand, without_scales};
-pub(crate) use op::{Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, divisor, is_partial};
+pub(crate) use op::{Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, divisor, is_partial, visit_likely};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, row_major};
 pub use text::Kernels;

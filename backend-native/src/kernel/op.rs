@@ -4,6 +4,7 @@ use super::Consts;
 use acc_core::data::Lit;
 use acc_core::ir::{self, ArrayId, Dialect, OwnOp, ScalarOp, Val, Vals};
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::sync::Arc;
 
@@ -37,6 +38,8 @@ pub(crate) enum KernelOp {
     /// product with the square root of that power is exact, or NaN; the second is between -250 and 250 (-2000 and 2000
     /// for `f64`).
     Scale(Val, Val),
+    /// A Boolean that hardly any point has: a conditional on it nearly always takes its second branch.
+    Unlikely(Val),
     /// A word of a table of constants; an index beyond it reads the last one.
     Table {
         /// The table, not empty.
@@ -79,6 +82,7 @@ impl OwnOp<KernelIr> for KernelOp {
         match self {
             KernelOp::Fma(a, b, c) => [a, b, c].into_iter().for_each(|&v| f(v)),
             KernelOp::Scale(a, b) => [a, b].into_iter().for_each(|&v| f(v)),
+            KernelOp::Unlikely(a) => f(*a),
             KernelOp::Table { index, .. } => f(*index),
             KernelOp::Call { args, .. } => args.iter().for_each(|&v| f(v)),
             KernelOp::Scalar { .. } => {}
@@ -92,6 +96,7 @@ impl OwnOp<KernelIr> for KernelOp {
         match self {
             KernelOp::Fma(a, b, c) => [a, b, c].into_iter().for_each(f),
             KernelOp::Scale(a, b) => [a, b].into_iter().for_each(f),
+            KernelOp::Unlikely(a) => f(a),
             KernelOp::Table { index, .. } => f(index),
             KernelOp::Call { args, .. } => args.iter_mut().for_each(f),
             KernelOp::Scalar { .. } => {}
@@ -171,9 +176,8 @@ impl OpExt for Op {
         match self {
             Op::Prim(p, args) => p.is_partial() && args.get(1).is_none_or(|&d| divisor(consts, d).is_none()),
             Op::Const(_) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => false,
-            Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Table { .. } | KernelOp::Scalar { .. }) => {
-                false
-            }
+            Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Unlikely(_)) => false,
+            Op::Own(KernelOp::Table { .. } | KernelOp::Scalar { .. }) => false,
             // An extent demands its array, and so does a test against the bounds.
             Op::Extent { .. } | Op::Own(KernelOp::Inside { .. } | KernelOp::Check { .. }) => true,
             Op::Index(_) | Op::While { .. } => true,
@@ -187,6 +191,23 @@ impl OpExt for Op {
 /// Whether any node is partial. The constants are those of the region's body.
 pub(crate) fn is_partial(r: &Region, consts: &Consts) -> bool {
     acc_core::grow_stack(|| r.nodes.iter().any(|n| n.op.is_partial(consts)))
+}
+
+/// Calls `f` for each node, but for those of branches that are [`KernelOp::Unlikely`].
+pub(crate) fn visit_likely<'r>(r: &'r Region, f: &mut dyn FnMut(&'r Node)) {
+    fn inside<'r>(r: &'r Region, unlikely: &mut HashSet<Val>, f: &mut dyn FnMut(&'r Node)) {
+        for n in &r.nodes {
+            f(n);
+            match &n.op {
+                Op::If { cond, else_, .. } if unlikely.contains(cond) => {
+                    acc_core::grow_stack(|| inside(else_, unlikely, f));
+                }
+                Op::Own(KernelOp::Unlikely(_)) => unlikely.extend(&n.results),
+                op => op.regions().into_iter().for_each(|r| acc_core::grow_stack(|| inside(r, unlikely, f))),
+            }
+        }
+    }
+    inside(r, &mut HashSet::new(), f);
 }
 
 /// A constant that integers can be divided by without a fault: any but 0, since `MIN / -1` wraps.

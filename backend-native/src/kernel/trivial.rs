@@ -47,7 +47,7 @@ impl Body {
                 Op::Const(_) | Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => return,
                 Op::If { .. } | Op::While { .. } => return,
                 Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Table { .. }) => return,
-                Op::Own(KernelOp::Call { .. } | KernelOp::Scalar { .. }) => return,
+                Op::Own(KernelOp::Call { .. } | KernelOp::Scalar { .. } | KernelOp::Unlikely(_)) => return,
             };
             if !arrays.contains(&array) {
                 arrays.push(array);

@@ -131,6 +131,7 @@ impl Rules for KernelRules<'_> {
         let fits = match op {
             KernelOp::Fma(..) => float(3),
             KernelOp::Scale(..) => float(2),
+            KernelOp::Unlikely(_) => operands == [Bool] && results == [Bool],
             KernelOp::Table { words, .. } => operands == [I64] && results == [U64] && !words.is_empty(),
             KernelOp::Call { name, .. } => acc_core::foreign::scalars(name, operands, results).is_some(),
             KernelOp::Scalar { .. } => results == [I64],

@@ -150,6 +150,14 @@ impl Compiled {
     pub(crate) fn entry(&self) -> Option<&Entry> {
         self.slot.get()?.as_ref()
     }
+
+    /// The same, if it is compiled; with limits, waits for it.
+    fn ready(&self, wait: Option<&RunLimits>) -> Option<&Compiled> {
+        if let Some(limits) = wait {
+            self.slot.wait(limits);
+        }
+        self.entry().map(|_| self)
+    }
 }
 
 /// Why tiles compute a kernel, or some variant of it, in spite of an LLVM; none if they do not.
@@ -190,13 +198,20 @@ fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Result<Compiled, 
 
 /// The machine code of one kernel, in the variants requested so far.
 #[derive(Default)]
-pub(crate) struct CodeCache([OnceLock<Option<Compiled>>; Variant::COUNT]);
+pub(crate) struct CodeCache {
+    variants: [OnceLock<Option<Compiled>>; Variant::COUNT],
+    /// The register tiles for such extents as were seen first.
+    tiles: [OnceLock<(Kernel, Option<Compiled>)>; MAX_TILE_SHAPES],
+}
+
+/// Codes for register tiles of different shapes; a kernel with more extents uses the one for any.
+const MAX_TILE_SHAPES: usize = 3;
 
 impl CodeCache {
     /// The code of a variant, requested now if it is new; none if it cannot be compiled, or is not compiled yet. With
     /// limits, waits for it.
     pub(crate) fn get(&self, variant: Variant, kernel: &Kernel, wait: Option<&RunLimits>) -> Option<&Compiled> {
-        let code = self.0.get(variant.number())?;
+        let code = self.variants.get(variant.number())?;
         let compiled = match code.get() {
             Some(asked) => asked,
             None => {
@@ -204,11 +219,34 @@ impl CodeCache {
                 code.get_or_init(|| compile(kernel, variant, llvm).ok())
             }
         };
-        let compiled = compiled.as_ref()?;
-        if let Some(limits) = wait {
-            compiled.slot.wait(limits);
+        compiled.as_ref()?.ready(wait)
+    }
+
+    /// The code that follows a kernel's loops, in register tiles of a shape for these extents; also the kernel with
+    /// these loops. `parts` tells whether calls fold a part of the first folded axis.
+    pub(crate) fn in_tiles<'c>(
+        &'c self,
+        kernel: &'c Kernel,
+        extents: &[usize],
+        parts: bool,
+        wait: Option<&RunLimits>,
+    ) -> Option<(&'c Compiled, &'c Kernel)> {
+        let llvm = compile::llvm(wait)?;
+        let target = llvm.engine.as_ref().map(|e| e.target)?;
+        if let Some(loops) = emit::tile_shape(kernel, extents, parts, &target) {
+            for tile in &self.tiles {
+                let (shape, compiled) = tile.get_or_init(|| {
+                    let shaped = kernel.speculated().unwrap_or_else(|| kernel.clone());
+                    let shaped = Kernel { loops: loops.clone(), ..shaped };
+                    let compiled = compile(&shaped, Variant::Scheduled, llvm).ok();
+                    (shaped, compiled)
+                });
+                if shape.loops == loops {
+                    return compiled.as_ref()?.ready(wait).map(|compiled| (compiled, shape));
+                }
+            }
         }
-        compiled.entry().map(|_| compiled)
+        self.get(Variant::Scheduled, kernel, wait).map(|compiled| (compiled, kernel))
     }
 }
 

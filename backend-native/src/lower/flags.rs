@@ -74,7 +74,7 @@ fn element_of(op: &Op) -> Option<ArrayId> {
         Op::Const(_) | Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => None,
         Op::If { .. } | Op::While { .. } | Op::Extent { .. } => None,
         Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Table { .. }) => None,
-        Op::Own(KernelOp::Call { .. } | KernelOp::Scalar { .. }) => None,
+        Op::Own(KernelOp::Call { .. } | KernelOp::Scalar { .. } | KernelOp::Unlikely(_)) => None,
     }
 }
 

@@ -55,7 +55,7 @@ impl Lowering<'_> {
         let mut spaces: Vec<(ArrayId, bool)> = stmts.iter().zip(&kernel.outputs).map(|x| of(&x)).collect();
         spaces.sort_by_key(|(_, combined)| !combined);
         let over = spaces[0].0;
-        let packed = if product.is_none() { self.packed(&kernel, over)? } else { None };
+        let packed = self.packed(&kernel, over)?;
         let unguarded = if product.is_none() { self.unguarded(&kernel, over)? } else { None };
         let launch = Launch {
             over,
@@ -87,7 +87,7 @@ impl Lowering<'_> {
 
     /// The launch in register tiles where all guards hold, if they prevent those.
     fn unguarded(&self, kernel: &Kernel, over: ArrayId) -> Result<Option<Box<Unguarded>>, Error> {
-        if kernel.folded() == 0 || kernel.is_scheduled() {
+        if kernel.folded() == 0 {
             return Ok(None);
         }
         let Some((kernel, guards)) = kernel.unguarded() else { return Ok(None) };

@@ -16,33 +16,37 @@ pub(crate) struct RowBlocking {
     pub transient: Vec<ArrayId>,
 }
 
-/// The row blockings of a block; `is_used` tells whether an array is needed outside of a range of steps.
+/// The row blockings of a block; `is_used` tells whether an array is needed outside of a range of steps. Those with kernels
+/// in register tiles come first: at launch such a kernel may turn out to be faster on its own, or to fold otherwise, and
+/// then those without remain.
 pub(super) fn row_blockings(
     plan: &Plan,
     b: &BlockPlan,
     is_used: impl Fn(ArrayId, &Range<usize>) -> bool,
 ) -> Vec<RowBlocking> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < b.steps.len() {
-        let steps = steps(plan, b, at);
-        at = steps.as_ref().map_or(at + 1, |s| s.end);
-        found.extend(steps.map(|steps| {
-            let computed = kernels(plan, &b.steps[steps.clone()]).flat_map(|(s, _)| s.results.iter().copied());
-            RowBlocking { transient: computed.filter(|a| !is_used(*a, &steps)).collect(), steps }
-        }));
+    let mut found: Vec<RowBlocking> = Vec::new();
+    for tiles in [true, false] {
+        let mut at = 0;
+        while at < b.steps.len() {
+            let steps = steps(plan, b, at, tiles);
+            at = steps.as_ref().map_or(at + 1, |s| s.end);
+            found.extend(steps.filter(|steps| !found.iter().any(|f| f.steps == *steps)).map(|steps| {
+                let computed = kernels(plan, &b.steps[steps.clone()]).flat_map(|(s, _)| s.results.iter().copied());
+                RowBlocking { transient: computed.filter(|a| !is_used(*a, &steps)).collect(), steps }
+            }));
+        }
     }
     found
 }
 
-/// The longest row blocking that begins at a step.
-fn steps(plan: &Plan, b: &BlockPlan, first: usize) -> Option<Range<usize>> {
+/// The longest row blocking that begins at a step, with or without kernels in register tiles.
+fn steps(plan: &Plan, b: &BlockPlan, first: usize, tiles: bool) -> Option<Range<usize>> {
     let mut computed: HashSet<ArrayId> = HashSet::new();
     let mut ends = Vec::new();
     for (at, &s) in b.steps.iter().enumerate().skip(first) {
         let step = &plan.steps[s];
         match &step.work {
-            Work::Kernel { launch, parts } if is_row_wise(launch) => {
+            Work::Kernel { launch, parts } if is_row_wise(launch) || (tiles && is_tiled(launch, &computed)) => {
                 let bodies = [&launch.kernel].into_iter().chain(launch.epilogue.iter().map(|after| &after.kernel));
                 let mut closed = parts.iter().flat_map(|p| &p.closed);
                 if !bodies.into_iter().all(|k| reads_own_rows(k, &computed)) || closed.any(|c| may_load(c, &computed)) {
@@ -77,6 +81,16 @@ fn are_certainly_evaluated(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> b
         }));
         certain
     })
+}
+
+/// Whether a launch is in register tiles, none of which needs more than rows of the given arrays.
+fn is_tiled(launch: &Launch, computed: &HashSet<ArrayId>) -> bool {
+    let kernel = &launch.kernel;
+    let outer = kernel.axes.len() - kernel.folded();
+    let sinks = kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store | Sink::Fold { .. }));
+    let rows = outer >= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
+    let packs = launch.packed.as_ref().is_some_and(|p| p.arrays.iter().any(|a| computed.contains(a)));
+    sinks && rows && !packs && !launch.combine_partial && (kernel.is_scheduled() || launch.unguarded.is_some())
 }
 
 /// Whether a launch is elementwise or folds rows.

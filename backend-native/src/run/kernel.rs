@@ -3,7 +3,7 @@
 
 use super::elementwise::{epilogue, store};
 use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish};
-use super::rows::segments;
+use super::rows::{product, segments};
 use super::{Run, Value, View, compact, flags, located, rows, scalar_eval, scalars_of, scatter, shape};
 use crate::bind::{Names, SparseFlags};
 use crate::buffer::AnyBuffer;
@@ -219,17 +219,24 @@ impl Run<'_> {
         counts: Option<&compact::Counts>,
         begun: Option<Vec<AnyBuffer>>,
     ) -> Result<Vec<Columns>, Stop> {
-        if let Some(unguarded) = launch.unguarded.as_ref().filter(|u| self.hold(&u.guards, launch.over)) {
-            return self.launch(&unguarded.launch, inits, counts, begun);
-        }
-        if let Some(columns) = self.packed_rows(launch, inits, &View { values: &self.values })? {
+        let launch = self.unguarded(launch);
+        let product = product::plan(launch, &self.values);
+        if product.is_none()
+            && let Some(columns) = self.packed_rows(launch, inits, &View { values: &self.values })?
+        {
             return Ok(columns);
         }
-        self.job(launch, inits, |job, view| self.launched(job, launch, view, counts, begun))
+        self.job(launch, inits, |job, view| self.launched(job, launch, product.as_ref(), view, counts, begun))
+    }
+
+    /// The launch without guards, if those hold.
+    pub(super) fn unguarded<'a>(&self, launch: &'a Launch) -> &'a Launch {
+        let unguarded = launch.unguarded.as_ref().filter(|u| self.hold(&u.guards, launch.over));
+        unguarded.map_or(launch, |u| &u.launch)
     }
 
     /// Whether guards hold at all points.
-    fn hold(&self, guards: &[Guard], over: ArrayId) -> bool {
+    pub(super) fn hold(&self, guards: &[Guard], over: ArrayId) -> bool {
         let extent = |a: ArrayId, dim: usize| self.values[a.index()].as_ref()?.shape.get(dim).copied();
         guards.iter().all(|g| {
             let all = extent(over, g.axis).zip(extent(g.array, g.dim as usize));
@@ -279,6 +286,7 @@ impl Run<'_> {
         &self,
         job: &Job<'_>,
         launch: &Launch,
+        product: Option<&product::Plan>,
         view: &View<'_>,
         counts: Option<&compact::Counts>,
         begun: Option<Vec<AnyBuffer>>,
@@ -288,8 +296,7 @@ impl Run<'_> {
         }
         match launch.kernel.axes.last() {
             Some(AxisKind::Reduction | AxisKind::Scan(_)) => {
-                let product =
-                    launch.product.as_ref().map(|c| rows::product::product(job, c, &self.values)).transpose()?;
+                let product = product.map(|plan| product::product(job, plan, &self.values)).transpose()?;
                 match (product.flatten(), job.extents.split_last()) {
                     (Some(columns), Some((_, outer))) => epilogue::epilogue(job, outer, vec![columns]),
                     _ if launch.kernel.folded() > 1 => rows::nested::nested(job),

@@ -106,12 +106,12 @@ impl<'p> Run<'p> {
         }
         let mut done = 0;
         for (at, (((&s, &strict), dead), last)) in b.steps.iter().zip(&b.strict).zip(&b.dead).zip(&b.last).enumerate() {
-            if let Some(row_blocking) = b.row_blockings.iter().find(|row_blocking| row_blocking.steps.start == at)
-                && self.run_row_blocking(b, row_blocking)?
-            {
-                let dead = b.dead[row_blocking.steps.clone()].iter().flatten();
-                dead.for_each(|a| self.values[a.index()] = None);
-                done = row_blocking.steps.end;
+            for row_blocking in b.row_blockings.iter().filter(|row_blocking| row_blocking.steps.start == at) {
+                if at >= done && self.run_row_blocking(b, row_blocking)? {
+                    let dead = b.dead[row_blocking.steps.clone()].iter().flatten();
+                    dead.for_each(|a| self.values[a.index()] = None);
+                    done = row_blocking.steps.end;
+                }
             }
             if strict && at >= done {
                 let dying = dead.iter().chain(last.iter().filter(|a| ending.contains(a))).copied().collect();

@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod comparisons;
 mod interleaved;
 mod layout;
 mod multi_row;

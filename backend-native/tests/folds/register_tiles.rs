@@ -21,9 +21,13 @@ const SIZES: [[usize; 3]; 12] = [
     [40_000, 5, 7],
 ];
 
-fn floats([n, m]: [usize; 2], r: &mut Rng) -> ArrayData {
-    let values = (0..n * m).map(|_| (r.next() % 2000) as f32 / 1000.0 - 0.9).collect();
-    ArrayData::new([n, m], ScalarType::F32.into(), [Column::from_vec(values)]).unwrap()
+fn floats(shape: [usize; 2], r: &mut Rng) -> ArrayData {
+    numbers(&shape, r)
+}
+
+fn numbers(shape: &[usize], r: &mut Rng) -> ArrayData {
+    let values = (0..shape.iter().product()).map(|_| (r.next() % 2000) as f32 / 1000.0 - 0.9).collect();
+    ArrayData::new(shape.iter().copied(), ScalarType::F32.into(), [Column::from_vec(values)]).unwrap()
 }
 
 /// The same bits on any number of threads and over tiles, and near the interpreter's.
@@ -130,5 +134,102 @@ fn sums_over_a_part() {
             let args = [floats([n, d], &mut r), floats([k, d], &mut r), floats(m, &mut r), floats([n, k], &mut r)];
             agrees(text, &args);
         }
+    }
+}
+
+/// Tiles have as many rows and vectors as suit the extents, and short folded loops are unrolled: more shapes than there are codes.
+#[test]
+fn windows_of_any_shape() {
+    let text = "program(x: [3]f32, k: [4]f32) {
+        p: [6]f32 = generate(shape: || (extent(k, 0), sub(extent(x, 1), sub(extent(k, 2), 1i64)),
+            sub(extent(x, 2), sub(extent(k, 3), 1i64)), extent(k, 1), extent(k, 2), extent(k, 3)),
+          f: |%o: i64, %y: i64, %z: i64, %c: i64, %r: i64, %s: i64| mul(x[%c, add(%y, %r), add(%z, %s)], k[%o, %c, %r, %s]))
+        a: [5]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        b: [4]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        c: [3]f32 = fold(b, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        d: [3]f32 = map(c, f: |%d: f32| mul(%d, 0.5f32))
+        yield d
+      }";
+    let mut r = Rng(8);
+    let shapes = [
+        ([6, 1, 5, 5], [1, 28, 28]),
+        ([12, 6, 5, 5], [6, 12, 12]),
+        ([5, 3, 3, 3], [3, 10, 7]),
+        ([7, 2, 1, 9], [2, 4, 41]),
+        ([9, 4, 3, 17], [4, 5, 49]),
+        ([1, 1, 2, 2], [1, 9, 90]),
+        ([13, 17, 1, 1], [17, 3, 33]),
+        ([3, 40, 7, 2], [40, 8, 3]),
+        ([20, 2, 4, 4], [2, 4, 100]),
+    ];
+    for (k, x) in shapes {
+        agrees(text, &[numbers(&x, &mut r), numbers(&k, &mut r)]);
+    }
+    // One program with all of them, so that later ones find the codes of earlier ones.
+    let (program, run) = (parse(text), Native::compiled());
+    for (k, x) in shapes.into_iter().chain(shapes.into_iter().rev()) {
+        let args = [numbers(&x, &mut r), numbers(&k, &mut r)];
+        let want = Native::tiles().run_untyped(&program, &args, &RunLimits::none()).unwrap();
+        let got = run.run_untyped(&program, &args, &RunLimits::none()).unwrap();
+        same(&want[0], &got[0], 0.0).unwrap();
+    }
+}
+
+/// Products of few terms go to tiles, too, whatever the order of the axes.
+#[test]
+fn small_products() {
+    let mut r = Rng(9);
+    for (read, batch) in [("u[%e, %x, %k]", 9usize), ("u[%e, %k, %x]", 9), ("u[%k, %e, %x]", 5)] {
+        let text = format!(
+            "program(a: [2]f32, u: [3]f32) {{
+               p: [4]f32 = generate(shape: || ({batch}i64, extent(a, 0), 11i64, extent(a, 1)),
+                 f: |%e: i64, %y: i64, %x: i64, %k: i64| mul(a[%y, %k], {read}))
+               d: [3]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+               yield d
+             }}"
+        );
+        for [m, k] in [[7, 7], [5, 15], [40, 16], [33, 70]] {
+            let u = if read == "u[%e, %x, %k]" {
+                [9, 11, k]
+            } else if batch == 9 {
+                [9, k, 11]
+            } else {
+                [k, 5, 11]
+            };
+            agrees(&text, &[numbers(&[m, k], &mut r), numbers(&u, &mut r)]);
+        }
+    }
+}
+
+/// Where a condition does not hold nothing is read, although tiles read ahead what all their rows share.
+#[test]
+fn guarded_windows() {
+    let text = "program(d: [4]f32, k: [4]f32, n: [0]i64, m: [0]i64) {
+        p: [7]f32 = generate(shape: || (extent(d, 0), extent(k, 1), n[], m[], extent(d, 1), extent(k, 2), extent(k, 3)),
+          f: |%n: i64, %i: i64, %y: i64, %z: i64, %o: i64, %r: i64, %c: i64| {
+            %a: i64 = sub(%y, %r)
+            %b: i64 = sub(%z, %c)
+            %rows: bool = and(ge(%a, 0i64), lt(%a, extent(d, 2)))
+            %columns: bool = and(ge(%b, 0i64), lt(%b, extent(d, 3)))
+            %v: f32 = if and(and(%rows, %columns), lt(%o, extent(k, 0))) {
+              yield mul(d[%n, %o, %a, %b], k[%o, %i, %r, %c])
+            } else { yield 0.0f32 }
+            yield %v })
+        a: [6]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        b: [5]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        c: [4]f32 = fold(b, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        yield c
+      }";
+    let mut r = Rng(10);
+    let extent = |n: usize| ArrayData::new([], ScalarType::I64.into(), [Column::from_vec(vec![n as i64])]).unwrap();
+    for (d, k, n, m) in [
+        ([2, 4, 8, 8], [4, 6, 5, 5], 12, 12),
+        ([3, 5, 6, 20], [5, 3, 3, 3], 8, 22),
+        // More channels than there are filters.
+        ([2, 9, 8, 17], [7, 4, 2, 3], 9, 19),
+        ([1, 2, 3, 40], [2, 1, 1, 20], 3, 5),
+        ([2, 3, 0, 4], [3, 2, 2, 2], 1, 5),
+    ] {
+        agrees(text, &[numbers(&d, &mut r), numbers(&k, &mut r), extent(n), extent(m)]);
     }
 }

@@ -7,6 +7,7 @@ pub mod filter;
 pub mod gradients;
 pub mod mandelbrot;
 pub mod options;
+pub mod papers;
 pub mod products;
 pub mod scans;
 pub mod sort;
@@ -32,6 +33,7 @@ pub fn all() -> Vec<Box<dyn Fn() -> Row>> {
         counting::rows,
         products::rows,
         sparse::rows,
+        papers::rows,
         gradients::rows,
     ];
     families.iter().flat_map(|rows| rows()).collect()

@@ -28,6 +28,7 @@
 //!
 //! Functions of `f16` are those of `f32`, rounded: they are right but for ties.
 
+mod common;
 mod exponential;
 mod inverse;
 mod inverse_hyperbolic;
@@ -59,6 +60,7 @@ pub(crate) fn expand(body: Body) -> Body {
         Op::Prim(_, args) => Some(written(function_of(n)?, args, n, values)),
         _ => None,
     });
+    common::share(&mut region, &values);
     Body { types: values.types, uniform: values.uniform, consts: values.consts, relaxed, region }
 }
 

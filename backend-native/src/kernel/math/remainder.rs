@@ -24,7 +24,7 @@ pub(super) fn fmod(w: &mut Writer<'_>, x: Val, y: Val) -> Val {
     let exact = w.and(exact, takes);
     let start = w.select(exact, first, start);
     let more = w.binary(PrimOp::GeP, start, divisor);
-    let results = w.branch(
+    let results = w.unlikely(
         more,
         |w| {
             if w.is_double() {

@@ -135,7 +135,7 @@ fn cosine(w: &mut Writer<'_>, q: &Reduced) -> Val {
 fn reduce(w: &mut Writer<'_>, a: Val) -> Reduced {
     let limit = w.c(if w.is_double() { LIMIT.1 } else { LIMIT.0 });
     let far = w.lt(limit, a);
-    let results = w.branch(
+    let results = w.unlikely(
         far,
         |w| {
             let Reduced { r, tail, quarters } = if w.is_double() {

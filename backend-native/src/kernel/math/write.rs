@@ -307,12 +307,13 @@ impl Writer<'_> {
     }
 
     /// A conditional. Both sides yield values of the same types.
-    pub(super) fn branch(
+    pub(super) fn unlikely(
         &mut self,
         cond: Val,
         then: impl FnOnce(&mut Self) -> Vec<Val>,
         else_: impl FnOnce(&mut Self) -> Vec<Val>,
     ) -> Vec<Val> {
+        let cond = self.emit(Op::Own(KernelOp::Unlikely(cond)), ScalarType::Bool);
         let outer = std::mem::take(&mut self.nodes);
         let uniform = std::mem::replace(&mut self.uniform, false);
         let results = then(self);

@@ -54,7 +54,8 @@ fn one_loop(c: &mut Cursor<'_>) -> Result<Loop> {
     let unrolled = c.eat_word("unrolled");
     let axis = axis(c)? as usize;
     let step = if c.eat_word("by") { c.natural("a number of points")? } else { 1 };
-    Ok(Loop { axis, step, unrolled })
+    let at_most = if c.eat_word("of") { Some(c.natural("a number of iterations")?) } else { None };
+    Ok(Loop { axis, step, unrolled, at_most })
 }
 
 fn body(c: &mut Cursor<'_>) -> Result<Body> {

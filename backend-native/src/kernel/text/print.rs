@@ -120,6 +120,9 @@ impl Display for Update {
 impl Display for Loop {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}i{}", if self.unrolled { "unrolled " } else { "" }, self.axis)?;
-        if self.step > 1 { write!(f, " by {}", self.step) } else { Ok(()) }
+        if self.step > 1 {
+            write!(f, " by {}", self.step)?;
+        }
+        self.at_most.map_or(Ok(()), |n| write!(f, " of {n}"))
     }
 }

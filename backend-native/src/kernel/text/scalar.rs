@@ -31,6 +31,7 @@ impl Syntax for KernelIr {
         match op {
             KernelOp::Fma(x, y, z) => p.put(format_args!("fma({x}, {y}, {z})")),
             KernelOp::Scale(x, n) => p.put(format_args!("scale({x}, {n})")),
+            KernelOp::Unlikely(x) => p.put(format_args!("unlikely({x})")),
             KernelOp::Table { words, index } => {
                 p.put(format_args!("table({index}, ["));
                 p.list(words.iter(), |p, word| p.put(format_args!("{word}")));
@@ -105,6 +106,10 @@ impl Syntax for KernelIr {
             "scale" => match p.operands(nodes)?[..] {
                 [x, n] => (KernelOp::Scale(x, n), of(p, x)),
                 _ => return p.c.error_at(&start, "`scale` takes 2 operands"),
+            },
+            "unlikely" => match p.operands(nodes)?[..] {
+                [x] => (KernelOp::Unlikely(x), of(p, x)),
+                _ => return p.c.error_at(&start, "`unlikely` takes 1 operand"),
             },
             "table" => {
                 p.c.expect('(')?;

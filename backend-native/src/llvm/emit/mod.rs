@@ -38,6 +38,7 @@ pub(crate) use analysis::elementwise::is_elementwise;
 use arith::prim;
 use facts::Facts;
 pub(crate) use loops::multi_row::has_divergent_loop;
+pub(crate) use loops::tile_shape::tile_shape;
 use loops::width::Width;
 use loops::{multi_row, scheduled};
 use scope::Scope;
@@ -136,16 +137,16 @@ pub(crate) fn emit(kernel: &Kernel, variant: Variant, target: &Target) -> Result
             return emit(&derived, Variant::Store { flat: false, stream: false, transposed: false }, target);
         }
         Variant::Store { .. }
+        | Variant::Scheduled
         | Variant::UnalignedStreaming
         | Variant::MultiRow
         | Variant::RowLanes
-        | Variant::Scheduled
         | Variant::Scatter
         | Variant::AosScatter => kernel,
         Variant::Compact | Variant::Chunk { .. } | Variant::ChunkTotals | Variant::BatchedRows => kernel,
     };
     let (width, size) = plan(kernel, variant, target)?;
-    let multi_row = || Width::of(&kernel.element, &multi_row::axes(&kernel.element), size, target);
+    let multi_row = || Width::of(&kernel.element, &multi_row::axes(&kernel.element), target);
     if variant == Variant::MultiRow && (width.parts == 1 || multi_row() != width) {
         // There is one row only, or values that differ per row would need vector registers.
         return emit(kernel, Variant::Store { flat: false, stream: false, transposed: false }, target);
@@ -195,7 +196,7 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
     let axes: Vec<Uniformity> = (0..kernel.axes.len())
         .map(|axis| if axis == lane { Uniformity::Affine(1) } else { Uniformity::Uniform })
         .collect();
-    let mut width = Width::of(&kernel.element, &axes, size, target);
+    let mut width = Width::of(&kernel.element, &axes, target);
     if variant.is_along() {
         // Groups of a scan must not straddle vectors.
         width.lanes = width.lanes.max(crate::kernel::grouping::SCAN_GROUP);
@@ -206,7 +207,7 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
         }
     }
     if variant == Variant::Scheduled {
-        width = scheduled::width(kernel, width)?;
+        width = scheduled::width(kernel, width, target)?;
     }
     if variant.is_scatter() {
         width = scatter::width(kernel, size, &axes, width);

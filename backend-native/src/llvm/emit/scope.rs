@@ -7,6 +7,7 @@ use super::text::Operand;
 use super::text::value::Value;
 use crate::kernel::Body;
 use acc_core::ir::Val;
+use std::collections::HashSet;
 
 /// The values of a body, and what holds at this point of the code.
 pub(crate) struct Scope {
@@ -17,6 +18,8 @@ pub(crate) struct Scope {
     pub proven: Proven,
     /// Values that are carried in 32 instead of 64 bits.
     pub halved: NarrowState,
+    /// Conditions that hardly any lane has.
+    pub unlikely: HashSet<Val>,
     /// Loads whose values were transposed into stack buffers.
     pub transposed: Vec<TransposedLoad>,
 }
@@ -29,6 +32,7 @@ impl Scope {
             axes: Vec::new(),
             proven: Proven::default(),
             halved: NarrowState::default(),
+            unlikely: HashSet::new(),
             transposed: Vec::new(),
         }
     }

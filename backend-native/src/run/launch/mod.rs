@@ -312,13 +312,26 @@ impl Job<'_> {
 
     /// Machine code of another kernel over the same index space, bound to its arguments.
     pub(crate) fn call_of<'c>(&'c self, kernel: &Kernel, codes: &'c CodeCache, variant: Variant) -> Option<Call<'c>> {
-        let wait = match self.cx.compile {
-            Compile::Never => return None,
-            Compile::Background => None,
-            Compile::Now => Some(self.cx.limits),
-        };
-        let code = codes.get(variant, kernel, wait)?;
+        let code = codes.get(variant, kernel, self.wait()?)?;
         Call::new(code, self.names, variant, &self.extents, self.cx.limits)
+    }
+
+    /// Machine code that follows the kernel's loops, and the kernel with those loops; `parts` tells whether calls fold a
+    /// part of the first folded axis.
+    pub(crate) fn call_in_tiles(&self, parts: bool) -> Option<(Call<'_>, &Kernel)> {
+        let (codes, kernel) = (&self.launch.code.machine, &self.launch.kernel);
+        let (code, kernel) = codes.in_tiles(kernel, &self.extents, parts, self.wait()?)?;
+        let call = Call::new(code, self.names, Variant::Scheduled, &self.extents, self.cx.limits)?;
+        Some((call, kernel))
+    }
+
+    /// How to wait for machine code that is being compiled, if at all; none if there is to be no machine code.
+    fn wait(&self) -> Option<Option<&RunLimits>> {
+        match self.cx.compile {
+            Compile::Never => None,
+            Compile::Background => Some(None),
+            Compile::Now => Some(Some(self.cx.limits)),
+        }
     }
 
     /// Whether machine code completed; false if it bailed out to the tile executor.

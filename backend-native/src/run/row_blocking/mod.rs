@@ -9,9 +9,11 @@ mod tests;
 
 use super::kernel::Inits;
 use super::launch::{Columns, Job, Outs, Piece, finish, take, task_len};
-use super::rows::{BatchedRows, Block};
+use super::rows::{BatchedRows, Block, product};
+use super::scheduled::Tiles;
 use super::{Run, View};
 use crate::Compile;
+use crate::bind::Names;
 use crate::buffer::{AnyBuffer, CACHE_LINE_BYTES};
 use crate::llvm::call::Computed;
 use crate::lower::BlockPlan;
@@ -47,6 +49,7 @@ struct Stage<'a> {
 enum StageCode<'a> {
     Store(StoreCode<'a>),
     Fold(BatchedRows<'a>),
+    Tiles(Tiles<'a>),
 }
 
 /// An array computed by row blocking.
@@ -144,9 +147,23 @@ impl<'p> Run<'p> {
             return Ok(None);
         }
         let view = View { values: &self.values };
+        let mut operands = Vec::new();
+        for launch in launches() {
+            // A guard that does not hold, or a product that is faster as a whole.
+            if launch.unguarded.as_ref().is_some_and(|u| !self.hold(&u.guards, launch.over))
+                || product::plan(launch, &self.values).is_some()
+            {
+                return Ok(None);
+            }
+            operands.push(self.packed_names(self.unguarded(launch), &view)?);
+        }
         let mut jobs: Vec<Job<'_>> = Vec::new();
-        for (launch, inits) in launches().zip(inits) {
-            let job = self.bound(launch, inits, &view);
+        for ((launch, inits), operands) in launches().zip(inits).zip(&operands) {
+            let (launch, names): (&Launch, &dyn Names) = match operands {
+                Some((packed, names)) => (packed, names),
+                None => (self.unguarded(launch), &view),
+            };
+            let job = self.bound(launch, inits, names);
             let after = launch.epilogue.as_ref().map(|after| {
                 let outer = job.extents[..job.extents.len() - launch.kernel.folded()].into();
                 Job { extents: outer, ..self.bound(after, &vec![None; after.kernel.outputs.len()], &view) }
@@ -213,6 +230,9 @@ impl<'p> Run<'p> {
 
 /// The machine code for a range of rows of a launch, if there is any.
 fn code_for<'a>(job: &'a Job<'a>, own: &[Array], jobs: &[Job<'_>]) -> Option<StageCode<'a>> {
+    if job.launch.kernel.is_scheduled() {
+        return Tiles::new(job).map(StageCode::Tiles);
+    }
     if job.launch.kernel.folded() > 0 {
         return BatchedRows::new(job).map(StageCode::Fold);
     }
@@ -276,6 +296,7 @@ fn run_block(
                 let row = stage.job.extents.last().copied().unwrap_or(1);
                 whole.run(&mut Block { first: first / row, count: count / row, outs }, &computed)?
             }
+            StageCode::Tiles(tiles) => tiles.run(rows, outs, &computed)?,
         };
         if !is_done {
             return Ok(false);

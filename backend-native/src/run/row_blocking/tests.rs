@@ -41,7 +41,7 @@ fn compare(name: &str, text: &str) -> usize {
 }
 
 /// Programs with row blocking: the body, over arrays `a` and `b` of type `T` in two dimensions, and its results.
-const PROGRAMS: [&str; 9] = [
+const PROGRAMS: [&str; 11] = [
     // Built-in and other operators, with and without initial values.
     "m: [1]T = fold1(a, f: |%x: T, %y: T| max(%x, %y))
      d: [2]T = imap(a, f: |%i: i64, %j: i64, %x: T| sub(%x, m[%i]))
@@ -117,6 +117,27 @@ const PROGRAMS: [&str; 9] = [
     "s: [1]T = fold(a, f: |%x: T, %y: T| add(%x, %y), init: || 0T)
      i: [1]i64 = imap(s, f: |%i: i64, %x: T| quot(cast(%x, i64), sub(%i, 9i64)))
      r: [2]T = imap(b, f: |%i: i64, %j: i64, %x: T| add(%x, cast(i[%i], T)))
+     yield r",
+    // Products with a matrix that all rows read, in register tiles, one of them with packed operands.
+    "p: [3]T = generate(shape: || (extent(a, 0), extent(b, 0), extent(a, 1)),
+       f: |%i: i64, %j: i64, %k: i64| mul(a[%i, %k], b[%j, %k]))
+     s: [2]T = fold(p, f: |%x: T, %y: T| add(%x, %y), init: || 0T)
+     q: [2]T = map(s, f: |%x: T| min(%x, 100T))
+     v: [3]T = generate(shape: || (extent(a, 0), extent(b, 1), extent(b, 0)),
+       f: |%i: i64, %j: i64, %k: i64| mul(q[%i, %k], b[%k, %j]))
+     t: [2]T = fold(v, f: |%x: T, %y: T| add(%x, %y), init: || 1T)
+     m: [1]T = fold1(t, f: |%x: T, %y: T| max(%x, %y))
+     r: [2]T = imap(t, f: |%i: i64, %j: i64, %x: T| sub(%x, m[%i]))
+     yield r",
+    // Folds over several axes in register tiles.
+    "w: [4]T = generate(shape: || (extent(a, 0), 7i64, 5i64, extent(a, 1)),
+       f: |%i: i64, %j: i64, %k: i64, %l: i64| mul(a[%i, %l], cast(add(%j, %k), T)))
+     u: [3]T = fold(w, f: |%x: T, %y: T| add(%x, %y), init: || 0T)
+     c: [5]T = generate(shape: || (extent(a, 0), 6i64, 4i64, 3i64, 2i64),
+       f: |%i: i64, %o: i64, %j: i64, %p: i64, %q: i64| mul(u[%i, add(%j, %p), add(%q, 1i64)], b[0i64, rem(add(%o, %q), extent(b, 1))]))
+     d: [4]T = fold(c, f: |%x: T, %y: T| add(%x, %y), init: || 0T)
+     e: [3]T = fold(d, f: |%x: T, %y: T| add(%x, %y), init: || 0T)
+     r: [3]T = imap(e, f: |%i: i64, %o: i64, %j: i64, %x: T| add(%x, u[%i, %j, 0i64]))
      yield r",
 ];
 

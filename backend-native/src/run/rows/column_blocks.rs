@@ -29,7 +29,7 @@ const MIN_STRIP_ELEMENTS: usize = 1 << 12;
 
 impl Rows<'_> {
     /// The number of blocks that rows are split into; depends on extents and on the access pattern only.
-    fn column_blocks(&self) -> usize {
+    pub(super) fn column_blocks(&self) -> usize {
         let job = self.job;
         let width = self.side_by_side();
         let folds = job.outputs.iter().all(|o| matches!(o.output.sink, Sink::Fold { .. }));

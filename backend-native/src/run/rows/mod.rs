@@ -101,6 +101,13 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     crate::run::elementwise::epilogue::epilogue(job, &shape, columns)
 }
 
+/// Whether a launch folds whole rows as lanes, and so in register tiles if it has any.
+pub(super) fn folds_in_tiles(job: &Job<'_>) -> bool {
+    let Some((&row, outer)) = job.extents.split_last() else { return false };
+    let all = Rows { job, dir: None, row, rows: outer.iter().product(), memories: Vec::new() };
+    all.as_lanes() && all.column_blocks() < 2
+}
+
 /// Whether the results of a scan are read by the epilogue only.
 fn is_transient_scan(o: &JobOutput<'_>) -> bool {
     matches!(o.output.sink, Sink::Scan { .. }) && !o.output.stored

@@ -43,6 +43,12 @@ pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     epilogue::epilogue(job, outer, columns)
 }
 
+/// Whether all elements of a point are folded together, not in slices.
+pub(crate) fn is_whole(job: &Job<'_>) -> bool {
+    let (outer, inner) = job.extents.split_at(job.extents.len() - job.launch.kernel.folded());
+    inner.first().is_some_and(|&n| slice_len(outer.iter().product(), inner) >= n)
+}
+
 /// The length of a slice of the outermost folded axis.
 fn slice_len(points: usize, inner: &[usize]) -> usize {
     let row_points = inner[1..].iter().product::<usize>() * points;

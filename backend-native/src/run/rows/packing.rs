@@ -32,7 +32,7 @@ struct Operand {
 }
 
 /// The names of a launch with packed operands.
-struct WithOperands<'a> {
+pub(in crate::run) struct WithOperands<'a> {
     others: &'a dyn Names,
     operands: Vec<Operand>,
 }
@@ -62,6 +62,16 @@ impl Run<'_> {
         inits: &[Option<Bits>],
         names: &dyn Names,
     ) -> Result<Option<Vec<Columns>>, Stop> {
+        let packed = self.packed_names(launch, names)?;
+        packed.map(|(packed, names)| rows(&self.bound(packed, inits, &names))).transpose()
+    }
+
+    /// The launch with packed operands, and these; none if packing does not pay off.
+    pub(in crate::run) fn packed_names<'a>(
+        &self,
+        launch: &'a Launch,
+        names: &'a dyn Names,
+    ) -> Result<Option<(&'a Launch, WithOperands<'a>)>, Stop> {
         let Some(packed) = &launch.packed else { return Ok(None) };
         let extents = self.values[launch.over.index()].as_ref().map_or(&[][..], |v| &v.shape);
         if !pays_off(packed, extents, names) {
@@ -72,8 +82,7 @@ impl Run<'_> {
             names.input(array).map(|input| self.operand(array, input, types.as_slice())).transpose()
         };
         let operands = packed.arrays.iter().filter_map(|a| operand(a).transpose()).collect::<Result<_, Stop>>()?;
-        let names = WithOperands { others: names, operands };
-        rows(&self.bound(&packed.launch, inits, &names)).map(Some)
+        Ok(Some((&packed.launch, WithOperands { others: names, operands })))
     }
 
     /// An array with its last two axes exchanged.

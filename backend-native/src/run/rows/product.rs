@@ -5,6 +5,7 @@
 //! same for any number of threads. Multiplication and addition may be fused (one rounding for both).
 
 use crate::buffer::{AnyBuffer, OutSlice, PoolElt};
+use crate::prepare::Launch;
 use crate::run::Value;
 use crate::run::launch::lists::{collected, filled};
 use crate::run::launch::{Columns, Job, finish};
@@ -29,39 +30,50 @@ const MIN_TASK_MULTIPLICATIONS: usize = 1 << 18;
 /// Terms of a part of the inner dimension; the other constant is the result size up to which it is split.
 const TERMS_PER_PART: usize = 4096;
 const MAX_SPLIT_RESULTS: usize = 1 << 16;
-/// With an extent below this, the generic fold is as fast.
+/// With fewer rows or columns than this, the generic fold is as fast.
 const MIN_EXTENT: usize = 4;
-/// With fewer multiplications than this, too.
-const MIN_MULTIPLICATIONS: usize = 1 << 12;
+/// With fewer terms or multiplications than this, register tiles are faster: a call takes as long as some thousand
+/// multiplications, and its tiles load and store all results for few terms. For 7 by 49 results of 7 terms they take a
+/// tenth of the time.
+const MIN_TERMS: usize = 16;
+const MIN_MULTIPLICATIONS: usize = 1 << 15;
+/// With so many terms there are no tiles, unless lanes lie side by side.
+const MIN_TERMS_WITHOUT_TILES: usize = super::MIN_CHUNKED_ROW;
+/// From so many rows or columns on it matters more that they are contiguous than how many there are.
+const MANY: usize = 32;
 
 /// The memory layout of a matrix product. Strides are in elements.
-struct Plan {
-    /// The initial value of the sum, as bits.
-    init: u64,
+pub(in crate::run) struct Plan {
     /// Rows, columns, terms.
     extents: [usize; 3],
     /// Of the first factor along rows and terms, the second along terms and columns, the result along rows and columns.
     strides: [[usize; 2]; 3],
-    /// The batch axes: extents, and the strides of both factors and the result.
-    loops: Vec<(usize, [usize; 3])>,
+    /// The other axes, each index of which is a product of its own.
+    loops: Vec<Dim>,
 }
 
-/// The result of a matrix product, if its extents justify a call of `gemm` and no index is out of bounds.
-pub(in crate::run) fn product(
-    job: &Job<'_>,
-    c: &Contraction,
-    values: &[Option<Value>],
-) -> Result<Option<Columns>, Stop> {
-    let [o] = &job.outputs[..] else { return Ok(None) };
+/// How `gemm` computes a contraction; none if the fold does so faster, or an index is out of bounds.
+pub(in crate::run) fn plan(launch: &Launch, values: &[Option<Value>]) -> Option<Plan> {
+    let c = launch.product.as_ref()?;
+    let extents = &values[launch.over.index()].as_ref()?.shape;
+    let plan = layout(c, extents, values)?;
+    let [m, n, k] = plan.extents;
+    let few =
+        k < MIN_TERMS || (k < MIN_TERMS_WITHOUT_TILES && m.saturating_mul(n).saturating_mul(k) < MIN_MULTIPLICATIONS);
+    (m.min(n) >= MIN_EXTENT && !few).then_some(plan)
+}
+
+/// The result of a matrix product.
+pub(in crate::run) fn product(job: &Job<'_>, plan: &Plan, values: &[Option<Value>]) -> Result<Option<Columns>, Stop> {
+    let ([o], Some(c)) = (&job.outputs[..], &job.launch.product) else { return Ok(None) };
     let Some((_, outer)) = job.extents.split_last() else { return Ok(None) };
     let init = o.init.as_ref().and_then(|bits| bits.first()).copied().unwrap_or(0);
-    let Some(plan) = plan(job, c, values, init) else { return Ok(None) };
     let column = |f: &Factor| values[f.array.index()].as_ref()?.columns.as_ref()?.get(f.leaf as usize);
     let (Some(a), Some(b)) = (column(&c.factors[0]), column(&c.factors[1])) else { return Ok(None) };
     let mut out = job.cx.columns(&o.types, outer.iter().product()).map_err(Stop::Error)?;
     let done = match (a.slice(), b.slice(), out.first_mut().map(AnyBuffer::as_out)) {
-        (ColumnSlice::F32(a), ColumnSlice::F32(b), Some(OutSlice::F32(out))) => multiply(job, &plan, a, b, out)?,
-        (ColumnSlice::F64(a), ColumnSlice::F64(b), Some(OutSlice::F64(out))) => multiply(job, &plan, a, b, out)?,
+        (ColumnSlice::F32(a), ColumnSlice::F32(b), Some(OutSlice::F32(out))) => multiply(job, plan, init, a, b, out)?,
+        (ColumnSlice::F64(a), ColumnSlice::F64(b), Some(OutSlice::F64(out))) => multiply(job, plan, init, a, b, out)?,
         _ => false,
     };
     Ok(done.then(|| finish(out)))
@@ -75,8 +87,16 @@ fn row_major(shape: &[usize]) -> Vec<usize> {
     out
 }
 
-fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>], init: u64) -> Option<Plan> {
-    let extents = &job.extents;
+/// One or several axes whose indices are contiguous with each other in the factors and the result: the number of indices,
+/// and the strides of both factors and the result.
+#[derive(Clone, Copy)]
+struct Dim {
+    extent: usize,
+    strides: [usize; 3],
+}
+
+/// The memory layout of a contraction; none if an index may be out of bounds, or there are no rows or no columns.
+fn layout(c: &Contraction, extents: &[usize], values: &[Option<Value>]) -> Option<Plan> {
     let inner = extents.len() - 1;
     // The stride of a factor along an axis of the index space; none if an index may be out of bounds.
     let along = |f: &Factor| {
@@ -92,19 +112,31 @@ fn plan(job: &Job<'_>, c: &Contraction, values: &[Option<Value>], init: u64) -> 
     };
     let (a, b) = (along(&c.factors[0])?, along(&c.factors[1])?);
     let out = row_major(&extents[..inner]);
-    let [rows, columns, _] = c.roles();
-    let longest = |axes: &[usize]| axes.iter().copied().max_by_key(|&k| (extents[k], k));
-    let (row, column) = (longest(&rows)?, longest(&columns)?);
-    let [m, n, k] = [extents[row], extents[column], extents[inner]];
-    if m.min(n).min(k) < MIN_EXTENT || m.saturating_mul(n).saturating_mul(k) < MIN_MULTIPLICATIONS {
-        return None;
-    }
-    let loops = (0..inner).filter(|&axis| axis != row && axis != column);
+    let joined = |axes: &[usize]| {
+        let mut dims: Vec<Dim> = Vec::new();
+        for &axis in axes {
+            let (extent, strides) = (extents[axis], [a[axis], b[axis], out[axis]]);
+            match dims.last_mut() {
+                Some(d) if d.strides == strides.map(|s| s * extent) => {
+                    *d = Dim { extent: d.extent * extent, strides };
+                }
+                _ => dims.push(Dim { extent, strides }),
+            }
+        }
+        dims
+    };
+    let [mut rows, mut columns, mut loops] = c.roles().map(|axes| joined(&axes));
+    let best = |dims: &mut Vec<Dim>| {
+        let key = |d: &Dim| (d.extent.min(MANY), d.strides.contains(&1), d.extent);
+        let at = (0..dims.len()).max_by_key(|&at| (key(&dims[at]), at))?;
+        Some(dims.remove(at))
+    };
+    let (row, column) = (best(&mut rows)?, best(&mut columns)?);
+    loops.splice(0..0, rows.into_iter().chain(columns));
     Some(Plan {
-        init,
-        extents: [m, n, k],
-        strides: [[a[row], a[inner]], [b[inner], b[column]], [out[row], out[column]]],
-        loops: loops.map(|axis| (extents[axis], [a[axis], b[axis], out[axis]])).collect(),
+        extents: [row.extent, column.extent, extents[inner]],
+        strides: [[row.strides[0], a[inner]], [b[inner], column.strides[1]], [row.strides[2], column.strides[2]]],
+        loops,
     })
 }
 
@@ -211,13 +243,13 @@ fn block_of(p: &Plan, times: usize) -> [usize; 2] {
 }
 
 /// Sets `out` to the product. False if an element would be outside of its memory, which is a defect of the plan.
-fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T]) -> Result<bool, Stop> {
+fn multiply<T: Number>(job: &Job<'_>, p: &Plan, init: u64, a: &[T], b: &[T], out: &mut [T]) -> Result<bool, Stop> {
     let [m, n, k] = p.extents;
-    let times: usize = p.loops.iter().map(|(extent, _)| extent).product();
+    let times: usize = p.loops.iter().map(|d| d.extent).product();
     let parallel = job.cx.parallel(times * m * n, k);
     let parts = if m * n <= MAX_SPLIT_RESULTS && times == 1 { k.div_ceil(TERMS_PER_PART) } else { 1 };
     if parts > 1 {
-        return by_parts(job, p, parts, parallel, a, b, out);
+        return by_parts(job, p, T::from_bits64(init), (parts, parallel), a, b, out);
     }
     let [rows, columns] = block_of(p, times);
     let blocks = (0..times).flat_map(|iteration| {
@@ -226,7 +258,7 @@ fn multiply<T: Number>(job: &Job<'_>, p: &Plan, a: &[T], b: &[T], out: &mut [T])
         (0..m).step_by(rows).flat_map(row)
     });
     let blocks: Vec<[usize; 5]> = collected(blocks)?;
-    let target = Target::new(out, T::from_bits64(p.init));
+    let target = Target::new(out, T::from_bits64(init));
     let inside = AtomicBool::new(true);
     job.cx.tasks(
         parallel,
@@ -253,7 +285,7 @@ impl Plan {
     /// Where factors and result begin at one index of the batch.
     fn at(&self, iteration: usize) -> [usize; 3] {
         let (mut left, mut at) = (iteration, [0; 3]);
-        for (extent, strides) in self.loops.iter().rev() {
+        for Dim { extent, strides } in self.loops.iter().rev() {
             (0..3).for_each(|f| at[f] += left % extent * strides[f]);
             left /= extent;
         }
@@ -265,8 +297,8 @@ impl Plan {
 fn by_parts<T: Number>(
     job: &Job<'_>,
     p: &Plan,
-    parts: usize,
-    parallel: bool,
+    init: T,
+    (parts, parallel): (usize, bool),
     a: &[T],
     b: &[T],
     out: &mut [T],
@@ -303,7 +335,6 @@ fn by_parts<T: Number>(
         step *= 2;
     }
     let [row, column] = p.strides[2];
-    let init = T::from_bits64(p.init);
     for (at, sum) in sums[..m * n].iter().enumerate() {
         out[at / n * row + at % n * column] = init + *sum;
     }

@@ -409,6 +409,7 @@ impl Compiler<'_> {
                 Inst::If { cond, then, else_, outs }
             }
             Op::While { init, test, step } => self.loop_(n, init, test, step),
+            Op::Own(KernelOp::Unlikely(x)) => Inst::Bitcast { a: self.at(*x), out: self.define(n.results[0]) },
             Op::Own(KernelOp::Scale(x, _)) => {
                 debug_assert!(false, "scales are written out before");
                 Inst::Bitcast { a: self.at(*x), out: self.define(n.results[0]) }

@@ -42,7 +42,7 @@ pub(crate) fn loop_iteration(body: &Body, test: &Region, step: &Region) -> Optio
 fn with_operands(op: &Op, of: impl Fn(Val) -> Val) -> Option<Op> {
     match op {
         Op::Const(_) | Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => {}
-        Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Scalar { .. }) => {}
+        Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Scalar { .. } | KernelOp::Unlikely(_)) => {}
         Op::If { .. } | Op::While { .. } | Op::Extent { .. } | Op::Index(_) => return None,
         Op::Own(KernelOp::Table { .. } | KernelOp::Call { .. }) => return None,
         Op::Own(KernelOp::Inside { .. } | KernelOp::Check { .. }) => return None,

@@ -92,7 +92,7 @@ fn keeps_uniform(n: &Node, same: impl Fn(Val) -> bool) -> bool {
     match &n.op {
         Op::Const(_) | Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => {}
         Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Table { .. }) => {}
-        Op::Own(KernelOp::Scalar { .. }) | Op::Extent { .. } => {}
+        Op::Own(KernelOp::Scalar { .. } | KernelOp::Unlikely(_)) | Op::Extent { .. } => {}
         Op::Index(l) => return l.index.iter().all(|i| matches!(i, Ix::At(v) if same(*v))),
         Op::Own(KernelOp::Inside { .. } | KernelOp::Check { .. } | KernelOp::Call { .. }) => return false,
         Op::If { .. } | Op::While { .. } => return false,

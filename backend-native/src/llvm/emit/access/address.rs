@@ -84,6 +84,7 @@ impl VectorCode {
     pub(crate) fn in_bounds(&mut self, v: &Value, extent: &Operand) -> Value {
         match v {
             Value::Uniform(i) => Value::Uniform(put!(self.f, "icmp ult i64 {i}, {extent}")),
+            Value::Affine(first, 1) => Value::Varying(self.lanes_within(first, extent)),
             Value::Affine(..) | Value::Varying(_) => {
                 let (ty, n) = (self.shape().of("i64"), self.splat(extent, "i64"));
                 let lanes = self.broadcast(v, "i64");

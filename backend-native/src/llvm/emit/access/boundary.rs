@@ -40,11 +40,7 @@ impl Emitter<'_> {
         let lower = put!(self.code.f, "sub i64 0, {first}");
         let upper = put!(self.code.f, "sub i64 {extent}, {first}");
         let [below, before] = [&lower, &upper].map(|end| self.code.lanes_below(end));
-        let flags = self.code.mask_type();
-        let yes = self.code.f.constant(self.code.shape(), "i1", "true");
-        let not =
-            |e: &mut Self, m: &Parts| -> Parts { m.iter().map(|m| put!(e.code.f, "xor {flags} {m}, {yes}")).collect() };
-        let (above, at_least) = (not(self, &before), not(self, &below));
+        let (above, at_least) = (self.code.inverted(&before), self.code.inverted(&below));
         let within = self.code.and_masks(&at_least, &before);
         // Wrapped and mirrored indices are corrected once; those further out are a fault.
         let reach = match edge {
@@ -60,12 +56,12 @@ impl Emitter<'_> {
         let (mut low, mut high) = (below.clone(), above.clone());
         if let Some([from, to]) = reach {
             let [under, inside] = [&from, &to].map(|end| self.code.lanes_below(end));
-            let over = not(self, &inside);
+            let over = self.code.inverted(&inside);
             for part in 0..self.code.width.parts {
                 self.code.record_fault(part, &under[part]);
                 self.code.record_fault(part, &over[part]);
             }
-            let from = not(self, &under);
+            let from = self.code.inverted(&under);
             (low, high) = (self.code.and_masks(&below, &from), self.code.and_masks(&above, &inside));
         }
 

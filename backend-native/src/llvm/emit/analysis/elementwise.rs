@@ -21,7 +21,7 @@ pub(crate) fn is_elementwise(kernel: &Kernel, whole: impl Fn(ArrayId) -> bool) -
             Op::While { test, step, .. } => !yields(test, params) && !yields(step, params),
             Op::Const(_) | Op::Prim(..) | Op::Cast(_) | Op::Bitcast(_) | Op::Select { .. } => true,
             Op::Own(KernelOp::Fma(..) | KernelOp::Scale(..) | KernelOp::Table { .. }) => true,
-            Op::Own(KernelOp::Call { .. } | KernelOp::Scalar { .. }) => true,
+            Op::Own(KernelOp::Call { .. } | KernelOp::Scalar { .. } | KernelOp::Unlikely(_)) => true,
         };
     });
     plain

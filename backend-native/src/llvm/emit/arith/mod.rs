@@ -1,6 +1,7 @@
 //! Arithmetic: each operation written out as the language defines it.
 
-pub(crate) mod cast;
+pub(crate) mod affine_compare;
+mod cast;
 pub(crate) mod divide;
 pub(crate) mod i64_convert;
 pub(crate) mod prim;

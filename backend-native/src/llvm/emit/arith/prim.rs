@@ -65,6 +65,9 @@ impl Emitter<'_> {
             if let Some(root) = self.quotient_by_root(p, args) {
                 return root;
             }
+            if let Some(flags) = self.compared_lanes(p, args) {
+                return Value::Varying(flags);
+            }
             return self.map_parts(args, &mut |e, shape, a| e.code.operation(p, ty, shape, a));
         }
         // Affine operands are computed for the first lane; the result's step is known.

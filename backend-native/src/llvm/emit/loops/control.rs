@@ -1,6 +1,6 @@
 //! The nodes of a body in order: dispatch, conditionals and loops.
 
-use crate::kernel::{Body, KernelOp, Node, Op, OpExt as _, Region, region_cost};
+use crate::kernel::{Body, KernelOp, Node, Op, OpExt as _, Region, is_partial, region_cost};
 use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
@@ -43,6 +43,10 @@ impl Emitter<'_> {
                 let v = self.scale(*x, *power);
                 self.scope.set(n.results[0], v);
             }
+            Op::Own(KernelOp::Unlikely(v)) => {
+                self.scope.unlikely.insert(n.results[0]);
+                self.scope.set(n.results[0], self.scope.value(*v));
+            }
             Op::Own(KernelOp::Table { words, index }) => {
                 let v = self.table(words, *index);
                 self.scope.set(n.results[0], v);
@@ -76,6 +80,10 @@ impl Emitter<'_> {
                 self.code.bail_out_on_fault();
                 if self.facts.uniformities[cond.index()] == Uniformity::Uniform {
                     self.uniform_if(n, *cond, then, else_);
+                } else if self.scope.unlikely.contains(cond) && !is_partial(else_, &self.facts.body.consts) {
+                    self.unlikely_if(n, *cond, then, else_);
+                } else if matches!(self.code.mask, Mask::All) && guards_reads(then, else_) {
+                    self.whole_or_masked_if(n, *cond, then, else_);
                 } else {
                     self.masked_if(n, *cond, then, else_);
                 }
@@ -150,12 +158,73 @@ impl Emitter<'_> {
         }
     }
 
+    /// A conditional whose first side hardly any lane takes: the second is computed for all lanes, and where some lane
+    /// takes the first, its results are put in place.
+    fn unlikely_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
+        self.region(else_);
+        let outer = self.code.mask.clone();
+        let conds = self.vectors(cond);
+        let mask: Parts = (0..self.code.width.parts).map(|p| self.code.and_mask(p, &conds[p])).collect();
+        let some = self.code.any_lane(&mask);
+        let kept: Vec<Parts> = else_.results.iter().map(|&v| self.vectors(v)).collect();
+        let (run, join, before) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.block);
+        self.code.f.w.unlikely_branch(&some, run, join);
+        self.code.f.w.start(run);
+        self.code.mask = Mask::Lanes(mask);
+        self.region(then);
+        let ty = self.code.mask_type();
+        let mixed = then.results.iter().zip(&kept).map(|(&v, kept)| {
+            let (t, own) = (self.code.vector(self.ty(v)), self.vectors(v));
+            let parts = own.iter().zip(kept).zip(&conds);
+            let mixed = parts.map(|((x, y), c)| put!(self.code.f, "select {ty} {c}, {t} {x}, {t} {y}"));
+            (mixed.collect(), t)
+        });
+        let mixed: Vec<(Parts, String)> = mixed.collect();
+        let after = self.code.f.w.block;
+        self.code.f.w.jump(join);
+        self.code.f.w.start(join);
+        self.code.mask = outer;
+        for ((&r, (mixed, t)), kept) in n.results.iter().zip(&mixed).zip(&kept) {
+            let parts = mixed.iter().zip(kept);
+            let parts = parts.map(|(x, y)| put!(self.code.f, "phi {t} [ {x}, {after} ], [ {y}, {before} ]")).collect();
+            self.scope.set(r, Value::Varying(parts));
+        }
+    }
+
+    /// A conditional of which often all lanes take the first side: where they do it runs without a mask, so that reads are
+    /// compared with bounds at both ends alone.
+    fn whole_or_masked_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
+        let conds = self.vectors(cond);
+        let nots = self.code.inverted(&conds);
+        let some = self.code.any_lane(&nots);
+        let (part, whole, join) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.label());
+        self.code.f.w.branch(&some, part, whole);
+        self.code.f.w.start(whole);
+        self.region(then);
+        let all: Vec<Parts> = then.results.iter().map(|&v| self.vectors(v)).collect();
+        let after_all = self.code.f.w.block;
+        self.code.f.w.jump(join);
+        self.code.f.w.start(part);
+        self.masked_if(n, cond, then, else_);
+        let masked: Vec<Parts> = n.results.iter().map(|&v| self.vectors(v)).collect();
+        let after = self.code.f.w.block;
+        self.code.f.w.jump(join);
+        self.code.f.w.start(join);
+        for ((&r, all), masked) in n.results.iter().zip(&all).zip(&masked) {
+            let t = self.code.vector(self.ty(r));
+            let parts = all.iter().zip(masked);
+            let phi =
+                |(x, y): (&Operand, &Operand)| put!(self.code.f, "phi {t} [ {x}, {after_all} ], [ {y}, {after} ]");
+            let parts = parts.map(phi).collect();
+            self.scope.set(r, Value::Varying(parts));
+        }
+    }
+
     /// A conditional with a varying condition: each side runs under a mask, if any lane takes it.
     fn masked_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
         let outer = self.code.mask.clone();
         let conds = self.vectors(cond);
-        let (ty, yes) = (self.code.mask_type(), self.code.f.constant(self.code.shape(), "i1", "true"));
-        let nots: Parts = conds.iter().map(|c| put!(self.code.f, "xor {ty} {c}, {yes}")).collect();
+        let (ty, nots) = (self.code.mask_type(), self.code.inverted(&conds));
         let mut sides: Vec<Vec<Parts>> = Vec::new();
         for (region, flags) in [(then, &conds), (else_, &nots)] {
             self.code.mask = outer.clone();
@@ -416,7 +485,12 @@ impl Facts<'_> {
 impl VectorCode {
     /// Charges the cost of a loop step, and polls the run's limits now and then.
     pub(crate) fn count_fuel(&mut self, cost: usize) {
-        let cost = cost.max(1) * self.width.parts;
+        self.count_fuel_of(&Operand::int(1), cost);
+    }
+
+    /// The same for several steps at once.
+    pub(crate) fn count_fuel_of(&mut self, steps: &Operand, cost: usize) {
+        let cost = put!(self.f, "mul i64 {steps}, {}", cost.max(1) * self.width.parts);
         let fuel = put!(self.f, "load i64, ptr %fuel, align 8");
         let rest = put!(self.f, "sub i64 {fuel}, {cost}");
         self.f.w.line(format_args!("store i64 {rest}, ptr %fuel, align 8"));
@@ -431,6 +505,14 @@ impl VectorCode {
         self.f.w.unlikely_branch(&stop, self.f.stop, go_on);
         self.f.w.start(go_on);
     }
+}
+
+/// Whether a conditional guards reads, and is short enough to be written twice.
+fn guards_reads(then: &Region, else_: &Region) -> bool {
+    const MAX_NODES: usize = 48;
+    let plain = then.nodes.iter().all(|n| n.op.regions().is_empty());
+    let reads = then.nodes.iter().any(|n| matches!(n.op, Op::Index(_)));
+    plain && reads && else_.nodes.is_empty() && then.nodes.len() <= MAX_NODES
 }
 
 /// Splits loop regions into varying plain arithmetic and uniform nodes, for code vector by vector; `None` if there is

@@ -7,4 +7,5 @@ pub(crate) mod narrow_induction;
 pub(crate) mod nest;
 pub(crate) mod scheduled;
 pub(crate) mod structured;
+pub(crate) mod tile_shape;
 pub(crate) mod width;

@@ -94,11 +94,15 @@ impl<'a> Emitter<'a> {
         let transposed = transposed_axis(kernel).filter(|_| transposes);
         let rows = match transposed {
             Some(axis) if axis + 1 < lane => Rows::InBlocks(self.code.f.begin_blocked_rows(kernel, axis)),
-            Some(_) | None => self.code.f.rows_in_order(),
+            Some(_) | None => self.code.f.rows_in_order(lane),
         };
         let row = self.code.f.w.block;
         let r = rows.row().clone();
-        self.outer_axes(lane, kernel.axes.len(), &r);
+        let at = match &rows {
+            Rows::InOrder(rows) => rows.at.clone(),
+            Rows::InBlocks(visit) => self.code.f.outer_index(lane, &visit.row),
+        };
+        self.outer_axes(kernel.axes.len(), at);
         let (base, extent) = (self.code.f.arg(KernelArg::OutputStart), self.code.f.arg(KernelArg::Extent(lane as u32)));
         let position = put!(self.code.f, "mul i64 {r}, {extent}");
         let position = put!(self.code.f, "sub i64 {position}, {base}");
@@ -118,7 +122,7 @@ impl<'a> Emitter<'a> {
         }
         if let Some(axis) = transposed {
             let begins = match &rows {
-                Rows::InOrder { .. } => put!(self.code.f, "icmp eq i64 {r}, %r0"),
+                Rows::InOrder(_) => put!(self.code.f, "icmp eq i64 {r}, %r0"),
                 Rows::InBlocks(visit) => visit.begins.clone(),
             };
             self.transpose_loads(of_stage(STAGE_STEP).into_iter(), lane, axis, &read, &begins);
@@ -165,13 +169,7 @@ impl<'a> Emitter<'a> {
         self.code.f.w.start(next_row);
         sinks.end(self, state);
         match &rows {
-            Rows::InOrder { before, mark, row: r } => {
-                let next = put!(self.code.f, "add i64 {r}, 1");
-                let more = put!(self.code.f, "icmp slt i64 {next}, %r1");
-                let last = self.code.f.w.block;
-                self.code.f.w.branch(&more, row, done);
-                self.code.f.w.insert(*mark, &format!("  {r} = phi i64 [ %r0, {before} ], [ {next}, {last} ]\n"));
-            }
+            Rows::InOrder(rows) => self.code.f.next_row(rows, row, done),
             Rows::InBlocks(visit) => self.code.next_blocked_row(visit, row, done, sinks.cost * MAX_PANEL_COLUMNS),
         }
         self.code.f.w.start(done);
@@ -218,9 +216,8 @@ impl<'a> Emitter<'a> {
         asked.iter().zip(made).for_each(|(&v, all)| self.scope.set(v, Value::Varying(all)));
     }
 
-    /// Binds the outer axes for a row.
-    fn outer_axes(&mut self, lane: usize, rank: usize, row: &Operand) {
-        let at = self.code.f.outer_index(lane, row);
+    /// Binds the outer axes for a row with these indices.
+    fn outer_axes(&mut self, rank: usize, at: Vec<Operand>) {
         for (k, i) in at.iter().enumerate() {
             self.scope.set(self.facts.body.region.params[k], Value::Uniform(i.clone()));
         }
@@ -349,12 +346,35 @@ impl Scope {
 }
 
 impl Function {
-    /// Starts a loop over the rows of the function.
-    fn rows_in_order(&mut self) -> Rows {
+    /// Starts a loop over the rows of the function, which have `lane` axes outside.
+    fn rows_in_order(&mut self, lane: usize) -> Rows {
+        let first = self.outer_index(lane, &Operand::text("%r0"));
         let (head, before) = (self.w.label(), self.w.block);
         self.w.jump(head);
         self.w.start(head);
-        Rows::InOrder { before, mark: self.w.position(), row: self.w.reserve_register() }
+        let at = first.iter().map(|_| self.w.reserve_register()).collect();
+        Rows::InOrder(InOrder { before, mark: self.w.position(), row: self.w.reserve_register(), first, at })
+    }
+
+    /// Goes on with the next row: its indices are counted up, since divisions would take as long as short rows.
+    fn next_row(&mut self, rows: &InOrder, head: Label, done: Label) {
+        let next = put!(self, "add i64 {}, 1", rows.row);
+        let mut phis = format!("  {} = phi i64 [ %r0, {} ], [ {next}, {} ]\n", rows.row, rows.before, self.w.block);
+        let last = self.w.block;
+        let mut carry = Operand::int(1);
+        for (axis, (at, first)) in rows.at.iter().zip(&rows.first).enumerate().rev() {
+            let mut index = put!(self, "add i64 {at}, {carry}");
+            if axis > 0 {
+                let extent = self.arg(KernelArg::Extent(axis as u32));
+                let ends = put!(self, "icmp eq i64 {index}, {extent}");
+                carry = put!(self, "zext i1 {ends} to i64");
+                index = put!(self, "select i1 {ends}, i64 0, i64 {index}");
+            }
+            phis += &format!("  {at} = phi i64 [ {first}, {} ], [ {index}, {last} ]\n", rows.before);
+        }
+        let more = put!(self, "icmp slt i64 {next}, %r1");
+        self.w.branch(&more, head, done);
+        self.w.insert(rows.mark, &phis);
     }
 
     /// The indices along the axes outside of the lane axis, for a row.
@@ -393,15 +413,25 @@ impl VectorCode {
 /// The loop over the rows of a function; its phis are inserted when it ends.
 enum Rows {
     /// One after the other.
-    InOrder { before: Label, mark: usize, row: Operand },
+    InOrder(InOrder),
     /// See [`BlockedRows`].
     InBlocks(BlockedRows),
+}
+
+/// Rows one after the other: the block before the first, where phis are inserted, and the number and indices of the current
+/// row, with those of the first.
+struct InOrder {
+    before: Label,
+    mark: usize,
+    row: Operand,
+    first: Vec<Operand>,
+    at: Vec<Operand>,
 }
 
 impl Rows {
     fn row(&self) -> &Operand {
         match self {
-            Rows::InOrder { row, .. } => row,
+            Rows::InOrder(rows) => &rows.row,
             Rows::InBlocks(visit) => &visit.row,
         }
     }

@@ -5,22 +5,26 @@
 //! registers: a set of them for each unrolled iteration. If the folded axis has loops further out, partial results are
 //! kept in the memory of the result between their iterations.
 //!
-//! A loop with unrolled tiles runs over the full tiles, and then over the rest point by point.
+//! A loop with unrolled tiles runs over the full tiles, and then over smaller ones.
 
 use crate::kernel::{AxisKind, Kernel, Node, Sink};
+use crate::llvm::Target;
 use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
 use crate::llvm::emit::loops::nest::{Axis, depths};
 use crate::llvm::emit::loops::structured::Structured;
+use crate::llvm::emit::loops::tile_shape::{accumulators, rests};
 use crate::llvm::emit::sinks::sink::{Leaf, SinkEmitter};
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::{Operand, put};
 use crate::llvm::emit::{Emitter, KernelArg, Variant, Width};
 
+/// Folded elements between two polls of the limits: few iterations are counted at once.
+const POLLED_ITERATIONS: usize = 1024;
 /// Vectors of partial results in registers: half of sixteen registers.
 const MAX_ACCUMULATOR_VECTORS: usize = 8;
 
 /// The vector width of a kernel's schedule; the error says why it is not compiled.
-pub(crate) fn width(kernel: &Kernel, width: Width) -> Result<Width, String> {
+pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Width, String> {
     if kernel.outputs.iter().any(|o| !matches!(o.sink, Sink::Store | Sink::Fold { .. })) {
         return Err("a schedule of scans or scatters".into());
     }
@@ -34,7 +38,10 @@ pub(crate) fn width(kernel: &Kernel, width: Width) -> Result<Width, String> {
     if copies == 1 {
         return Ok(width);
     }
-    Ok(Width { parts: (MAX_ACCUMULATOR_VECTORS / (copies * leaves).max(1)).clamp(1, width.parts), ..width })
+    let rows = (copies * leaves).max(1);
+    let parts = (MAX_ACCUMULATOR_VECTORS / rows).max((accumulators(target) / rows).min(2)).clamp(1, width.parts);
+    let needed = kernel.loops[lane].at_most.map_or(parts, |n| n.div_ceil(width.lanes));
+    Ok(Width { parts: parts.min(needed), ..width })
 }
 
 /// The iterations of a loop that have partial results of their own.
@@ -49,8 +56,8 @@ fn copies(kernel: &Kernel, at: usize) -> usize {
 struct At {
     /// For each axis the range that loops further in run over.
     ranges: Vec<[Operand; 2]>,
-    /// For each axis whether this is the rest behind its full tiles: single points.
-    rest: Vec<bool>,
+    /// For each axis the size of this tile, if it is one of those behind the full ones.
+    rest: Vec<Option<usize>>,
     /// The number of the current set of partial results.
     copy: usize,
     /// Whether they are in registers.
@@ -113,7 +120,7 @@ impl<'a> Emitter<'a> {
         let inner = kernel.loops[lane + 1..].iter().rev().take_while(stays).count();
         let registers = kernel.loops.len() - inner;
         let mut nest = Nest { kernel, sinks, nodes, lane, registers, types, once };
-        let at = At { ranges, rest: vec![false; rank], copy: 0, in_registers: false };
+        let at = At { ranges, rest: vec![None; rank], copy: 0, in_registers: false };
         nest.inside(self, 0, &at, Vec::new());
         self.code.f.w.line(format_args!("ret i64 0"));
     }
@@ -147,7 +154,8 @@ impl<'a> Nest<'a> {
 
     /// The iterations of an unrolled loop.
     fn iterations(&self, depth: usize, at: &At) -> usize {
-        if at.rest[self.kernel.loops[depth].axis] { 1 } else { self.kernel.iterations(depth).unwrap_or(1) }
+        let l = self.kernel.loops[depth];
+        at.rest[l.axis].map_or_else(|| self.kernel.iterations(depth).unwrap_or(1), |size| size.div_ceil(l.step))
     }
 
     /// Enters an iteration that begins at an index.
@@ -186,7 +194,8 @@ impl<'a> Nest<'a> {
             self.nodes[depth + 1].iter().for_each(|n| e.node(n));
             e.code.bail_out_on_fault();
             if !ticks {
-                e.code.count_fuel(self.sinks.cost);
+                let points: usize = (depth + 1..kernel.loops.len()).filter_map(|k| kernel.iterations(k)).product();
+                e.code.count_fuel(self.sinks.cost * points);
             }
             self.inside(e, depth + 1, at, Vec::new());
             state
@@ -210,10 +219,21 @@ impl<'a> Nest<'a> {
         let some = put!(e.code.f, "icmp slt i64 {from}, {middle}");
         let accs =
             e.if_then(&some, &types, accs, |e, accs| self.in_steps(e, depth, at, [&from, &middle], l.step, accs));
-        let rest = put!(e.code.f, "icmp ne i64 {left}, 0");
-        let mut single = at.clone();
-        single.rest[l.axis] = true;
-        e.if_then(&rest, &types, accs, |e, accs| self.in_steps(e, depth, &single, [&middle, &to], 1, accs))
+        // Only the innermost loop over an axis is divided anew: others end where the axis does.
+        let is_last = self.kernel.loops[depth + 1..].iter().filter(|n| n.axis == l.axis).count() == 1;
+        let (mut accs, mut begin) = (accs, middle);
+        for size in rests(l.step).filter(|&size| is_last || size == 1) {
+            let some = put!(e.code.f, "sub i64 {to}, {begin}");
+            let left = put!(e.code.f, "urem i64 {some}, {size}");
+            let end = put!(e.code.f, "sub i64 {to}, {left}");
+            let some = put!(e.code.f, "icmp slt i64 {begin}, {end}");
+            let mut smaller = at.clone();
+            smaller.rest[l.axis] = Some(size);
+            accs =
+                e.if_then(&some, &types, accs, |e, accs| self.in_steps(e, depth, &smaller, [&begin, &end], size, accs));
+            begin = end;
+        }
+        accs
     }
 
     /// The same with a step of several points, the last one perhaps shorter.
@@ -229,15 +249,40 @@ impl<'a> Nest<'a> {
         // Inside the lane loop nothing else polls the limits.
         let cost = (depth > self.lane).then_some(self.sinks.cost * self.copies(at).len());
         let state = self.state(accs);
+        let is_innermost = self.kernel.loops[depth + 1..].iter().all(|l| l.unrolled);
+        if let (Some(cost), true, 1) = (cost, is_innermost, step) {
+            return e.counted_loop([from, to], POLLED_ITERATIONS, state, None, |e, first, carried| {
+                let end = put!(e.code.f, "add i64 {first}, {POLLED_ITERATIONS}");
+                let end = put!(e.code.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {to})");
+                let count = put!(e.code.f, "sub i64 {end}, {first}");
+                e.code.count_fuel_of(&count, cost);
+                e.counted_loop([first, &end], 1, carried, None, |e, first, carried| {
+                    let next = put!(e.code.f, "add i64 {first}, 1");
+                    self.iteration(e, depth, at, [first, &next], carried)
+                })
+            });
+        }
         e.counted_loop([from, to], step, state, cost, |e, first, carried| {
             let mut end = put!(e.code.f, "add i64 {first}, {step}");
             if step > 1 {
                 end = put!(e.code.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {to})");
             }
-            let mut here = at.clone();
-            self.enter(e, depth, &mut here, first.clone(), end);
-            self.inside(e, depth + 1, &here, carried.0.into_iter().map(|(o, _)| o).collect())
+            self.iteration(e, depth, at, [first, &end], carried)
         })
+    }
+
+    /// One iteration of a loop, over these indices.
+    fn iteration(
+        &mut self,
+        e: &mut Emitter<'a>,
+        depth: usize,
+        at: &At,
+        [first, end]: [&Operand; 2],
+        LoopState(carried): LoopState,
+    ) -> Vec<Operand> {
+        let mut here = at.clone();
+        self.enter(e, depth, &mut here, first.clone(), end.clone());
+        self.inside(e, depth + 1, &here, carried.into_iter().map(|(o, _)| o).collect())
     }
 
     /// A loop, unrolled.
@@ -247,8 +292,9 @@ impl<'a> Nest<'a> {
         let [from, to] = at.ranges[l.axis].clone();
         for iteration in 0..iterations {
             let first = put!(e.code.f, "add i64 {from}, {}", iteration * l.step);
-            // A remainder iteration ends at the end of the axis.
-            let end = if at.rest[l.axis] { to.clone() } else { put!(e.code.f, "add i64 {first}, {}", l.step) };
+            // The last one of a smaller tile ends where that does.
+            let ends = at.rest[l.axis].is_some() && iteration + 1 == iterations;
+            let end = if ends { to.clone() } else { put!(e.code.f, "add i64 {first}, {}", l.step) };
             let mut here = at.clone();
             if self.kernel.axes[l.axis] == AxisKind::Parallel {
                 here.copy = at.copy * iterations + iteration;

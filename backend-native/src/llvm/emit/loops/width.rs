@@ -1,6 +1,6 @@
 //! The number of elements per step.
 
-use crate::kernel::{Accesses, Body, Op};
+use crate::kernel::{Accesses, Body, Op, visit_likely};
 use crate::llvm::Target;
 use crate::llvm::emit::Uniformity;
 use crate::llvm::emit::loops::control::{by_lanes, is_computed_ahead};
@@ -29,11 +29,12 @@ pub(crate) struct Width {
 }
 
 impl Width {
-    /// As many lanes as a register has of the body's dominant type; as many vectors as a processor overlaps. `size` is
-    /// the number of nodes, and `axes` says how each axis varies over the lanes.
-    pub(crate) fn of(body: &Body, axes: &[Uniformity], size: usize, target: &Target) -> Width {
-        let mut by_size = [0usize; 9];
-        body.region.visit(0, &mut |n, _| {
+    /// As many lanes as a register has of the body's dominant type; as many vectors as a processor overlaps. `axes` says
+    /// how each axis varies over the lanes.
+    pub(crate) fn of(body: &Body, axes: &[Uniformity], target: &Target) -> Width {
+        let (mut by_size, mut size) = ([0usize; 9], 0);
+        visit_likely(&body.region, &mut |n| {
+            size += 1;
             for &v in n.results.iter().filter(|v| !body.uniform[v.index()] && body.ty(**v) != ScalarType::Bool) {
                 // Indices take no vectors where reads follow the lanes.
                 let weight = if body.ty(v) == ScalarType::I64 { 1 } else { 3 };

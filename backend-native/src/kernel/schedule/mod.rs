@@ -9,7 +9,9 @@
 //! A rewrite changes no bit of a result: a fold or scan combines along its axis in the same order, whatever runs in
 //! between. A rewrite that would is [`Illegal`]. Executors may ignore the loops: tiles do.
 
-use super::{AxisKind, Ix, Kernel, KernelOp, Op, OpExt as _, Region, Sink};
+mod speculation;
+
+use super::{AxisKind, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Region, Sink};
 use acc_core::ir::Val;
 use std::collections::HashSet;
 use std::fmt::{self, Display, Formatter};
@@ -23,6 +25,8 @@ pub(crate) struct Loop {
     pub step: usize,
     /// Whether it is unrolled; its number of iterations is fixed then.
     pub unrolled: bool,
+    /// The greatest number of iterations, if the code is for such extents only; an unrolled loop has so many.
+    pub at_most: Option<usize>,
 }
 
 /// Why a rewrite is refused.
@@ -61,7 +65,7 @@ impl Display for Illegal {
 /// Copies of the body in all unrolled loops together.
 const MAX_UNROLLED_COPIES: usize = 64;
 
-/// Rows of a register tile: with two vectors of each they take half of sixteen registers.
+/// Rows of a register tile where extents are not known: with two vectors of each they take half of sixteen registers.
 const TILE_ROWS: usize = 4;
 /// Lanes that all rows of a register tile take before the next ones, so that their operands stay in L1.
 const TILE_PANEL_LANES: usize = 64;
@@ -70,7 +74,7 @@ const TILE_FOLDED: usize = 256;
 
 /// The initial order of `axes` axes.
 pub(crate) fn row_major(axes: usize) -> Vec<Loop> {
-    (0..axes).map(|axis| Loop { axis, step: 1, unrolled: false }).collect()
+    (0..axes).map(|axis| Loop { axis, step: 1, unrolled: false, at_most: None }).collect()
 }
 
 impl Kernel {
@@ -89,7 +93,7 @@ impl Kernel {
         if own.unrolled {
             return Err(Illegal::NotInnermost);
         }
-        self.loops.insert(at, Loop { step: size, ..own });
+        self.loops.insert(at, Loop { step: size, at_most: None, ..own });
         Ok(())
     }
 
@@ -135,9 +139,12 @@ impl Kernel {
         self.loops[..at].iter().rev().find(|l| l.axis == axis).map(|l| l.step)
     }
 
-    /// The iterations of a loop over a full tile; none if it runs to the end of its axis.
+    /// The iterations of a loop over a full tile; none if it runs to the end of an axis whose extent is unknown.
     pub(crate) fn iterations(&self, at: usize) -> Option<usize> {
-        Some(self.around(at)? / self.loops[at].step)
+        match self.around(at) {
+            Some(around) => Some(around / self.loops[at].step),
+            None => self.loops[at].at_most,
+        }
     }
 
     /// The loop whose points become vector lanes: the innermost one over single points of a parallel axis, preferably
@@ -153,7 +160,8 @@ impl Kernel {
     /// operators, and convolutions with several filters.
     pub(crate) fn register_tiled(mut self) -> Kernel {
         let before = self.loops.clone();
-        let tiled = self.shared_axis().map(|rows| self.tile_registers(rows));
+        let rows = self.speculated().map_or_else(|| self.shared_axis(), |speculated| speculated.shared_axis());
+        let tiled = rows.map(|rows| self.tile_registers(rows));
         if !matches!(tiled, Some(Ok(()))) {
             self.loops = before;
         }
@@ -180,44 +188,66 @@ impl Kernel {
     }
 
     /// The axis outside of the lane axis along which most loads are invariant, if rows are folded by built-in
-    /// operators.
+    /// operators. Conditionals are invariant along it, too, so that all rows of a tile share each.
     fn shared_axis(&self) -> Option<usize> {
         let region = &self.element.region;
         let lanes = self.axes.len().checked_sub(self.folded() + 1)?;
         let folds = self.outputs.iter().all(|o| matches!(o.sink, Sink::Fold { builtin: Some(_), .. }));
-        let plain = region.nodes.iter().all(|n| match &n.op {
-            Op::Index(l) => l.edge.is_none(),
-            Op::Own(KernelOp::Inside { .. }) => false,
-            op => op.regions().is_empty(),
-        });
         let leaves: usize = self.outputs.iter().map(|o| o.values.len()).sum();
-        if !folds || !plain || leaves > 2 || self.axes.last() != Some(&AxisKind::Reduction) {
+        if !folds || !is_plain(region, true) || leaves > 2 || self.axes.last() != Some(&AxisKind::Reduction) {
             return None;
         }
         let of_lanes = depends_on(region, lanes);
         let shared = |axis: usize| {
-            let nodes = region.nodes.iter().zip(depends_on(region, axis)).zip(&of_lanes);
-            let loads = nodes.filter(|((n, depends), _)| matches!(n.op, Op::Index(_)) && !depends);
+            let depends = depends_on(region, axis);
+            let nodes = || region.nodes.iter().zip(&depends);
+            if nodes().any(|(n, depends)| *depends && !n.op.regions().is_empty()) {
+                return None;
+            }
             // A shared vector saves more than a shared scalar.
-            loads.map(|(_, of_lanes)| if *of_lanes { 2 } else { 1 }).sum::<usize>()
+            let loads = nodes().zip(&of_lanes).filter(|((_, depends), _)| !**depends);
+            Some(loads.map(|((n, _), of_lanes)| loads_of(n) * if *of_lanes { 2 } else { 1 }).sum::<usize>())
         };
-        let most = (0..lanes).max_by_key(|&axis| (shared(axis), axis))?;
-        (shared(most) > 0).then_some(most)
+        let most = (0..lanes).filter_map(|axis| Some((shared(axis)?, axis))).max()?;
+        (most.0 > 0).then_some(most.1)
     }
+}
+
+/// Whether a region has loads, arithmetic and, if they may be there, conditionals of such alone.
+fn is_plain(r: &Region, conditionals: bool) -> bool {
+    r.nodes.iter().all(|n| match &n.op {
+        Op::Index(l) => l.edge.is_none(),
+        Op::Own(KernelOp::Inside { .. }) => false,
+        Op::If { then, else_, .. } => conditionals && is_plain(then, false) && is_plain(else_, false),
+        op => op.regions().is_empty(),
+    })
+}
+
+/// The loads of a node, those in its regions included.
+fn loads_of(n: &Node) -> usize {
+    let inner = n.op.regions().into_iter().flat_map(|r| &r.nodes).map(loads_of);
+    usize::from(matches!(n.op, Op::Index(_))) + inner.sum::<usize>()
 }
 
 /// Which nodes of the outermost region depend on an axis.
 fn depends_on(region: &Region, axis: usize) -> Vec<bool> {
-    let mut of: HashSet<Val> = HashSet::from([region.params[axis]]);
-    let nodes = region.nodes.iter().map(|n| {
-        let mut depends = n.op.index().iter().any(|i| matches!(i, Ix::Affine { axis: a, .. } if *a as usize == axis));
+    fn node(n: &Node, axis: usize, of: &mut HashSet<Val>) -> bool {
+        let mut depends =
+            n.op.index()
+                .iter()
+                .any(|i| matches!(i, Ix::Affine { axis: a, scale, .. } if *a as usize == axis && *scale != 0));
         n.op.visit_operands(&mut |v| depends |= of.contains(&v));
+        for r in n.op.regions() {
+            depends |= r.nodes.iter().fold(false, |any, n| acc_core::grow_stack(|| node(n, axis, of)) || any);
+            depends |= r.results.iter().any(|v| of.contains(v));
+        }
         if depends {
             of.extend(n.results.iter().copied());
         }
         depends
-    });
-    nodes.collect()
+    }
+    let mut of: HashSet<Val> = HashSet::from([region.params[axis]]);
+    region.nodes.iter().map(|n| node(n, axis, &mut of)).collect()
 }
 
 #[cfg(test)]

@@ -1,0 +1,134 @@
+//! Conditionals in register tiles: arithmetic and reads at affine indices move out of them, so that all rows of a tile share what
+//! is left, the reads of other elements. Where the condition does not hold the result is selected.
+//!
+//! This is for machine code alone: a read that would be out of bounds there makes it bail out, and the kernel runs as it was.
+
+use crate::kernel::{Body, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Region};
+use acc_core::data::Lit;
+use acc_core::ir::{Loc, Val, Vals};
+use smallvec::{SmallVec, smallvec};
+use std::collections::{HashMap, HashSet};
+
+impl Kernel {
+    /// The kernel whose conditionals hold nothing but reads; none if it has no others.
+    pub(crate) fn speculated(&self) -> Option<Kernel> {
+        let mut kernel = self.clone();
+        let body = &mut kernel.element;
+        let (mut changes, mut nodes) = (false, Vec::new());
+        for n in std::mem::take(&mut body.region.nodes) {
+            match &n.op {
+                Op::If { cond, then, else_ } if else_.nodes.is_empty() => match parts(then, body) {
+                    Some(parts) => {
+                        changes = true;
+                        parts.write(*cond, (&then.results, else_), &n, body, &mut nodes);
+                    }
+                    None => nodes.push(n),
+                },
+                _ => nodes.push(n),
+            }
+        }
+        body.region.nodes = nodes;
+        changes.then_some(kernel)
+    }
+}
+
+/// The nodes of a conditional region.
+struct Parts {
+    /// What depends on no read that stays.
+    before: Vec<Node>,
+    /// Reads at indices that are not affine in one axis, and checks of such.
+    guarded: Vec<Node>,
+    /// What is computed of those.
+    after: Vec<Node>,
+}
+
+/// The parts of a region; none if it has regions, may fault otherwise, or reads at what it has read.
+fn parts(r: &Region, body: &Body) -> Option<Parts> {
+    let mut parts = Parts { before: Vec::new(), guarded: Vec::new(), after: Vec::new() };
+    let mut read: HashSet<Val> = HashSet::new();
+    for n in &r.nodes {
+        let mut depends = false;
+        n.op.visit_operands(&mut |v| depends |= read.contains(&v));
+        let is_access = matches!(&n.op, Op::Index(_) | Op::Own(KernelOp::Check { .. }));
+        if is_access && n.op.index().iter().any(|i| matches!(i, Ix::At(_))) {
+            if depends {
+                return None;
+            }
+            read.extend(&n.results);
+            match &n.op {
+                Op::Own(KernelOp::Check { array, index }) => {
+                    let check = |index| Node { op: Op::Own(KernelOp::Check { array: *array, index }), ..n.clone() };
+                    let [affine, others] = apart(index);
+                    parts.before.push(check(affine));
+                    parts.guarded.push(check(others));
+                }
+                _ => parts.guarded.push(n.clone()),
+            }
+            continue;
+        }
+        let plain = n.op.regions().is_empty() && (is_access || !n.op.is_partial(&body.consts));
+        if !plain || (depends && is_access) {
+            return None;
+        }
+        if depends {
+            read.extend(&n.results);
+            parts.after.push(n.clone());
+        } else {
+            parts.before.push(n.clone());
+        }
+    }
+    (!parts.before.is_empty() || !parts.after.is_empty()).then_some(parts)
+}
+
+/// The affine indices of a check and the others, each with the first element along the other dimensions.
+fn apart(index: &[Ix]) -> [SmallVec<[Ix; 4]>; 2] {
+    const FIRST: Ix = Ix::Affine { axis: 0, scale: 0, offset: 0, base: None };
+    let is_affine = |ix: &Ix| matches!(ix, Ix::Affine { .. });
+    [true, false].map(|kept| index.iter().map(|ix| if is_affine(ix) == kept { *ix } else { FIRST }).collect())
+}
+
+impl Parts {
+    /// Writes the parts in the place of a conditional node with these results.
+    fn write(self, cond: Val, (results, else_): (&[Val], &Region), of: &Node, body: &mut Body, nodes: &mut Vec<Node>) {
+        nodes.extend(self.before);
+        let reads: Vec<Val> = self.guarded.iter().flat_map(|n| n.results.iter().copied()).collect();
+        let mut renamed: HashMap<Val, Val> = HashMap::new();
+        if !self.guarded.is_empty() {
+            let values: Vals = reads.iter().map(|&v| fresh(body, v)).collect();
+            renamed.extend(reads.iter().copied().zip(values.iter().copied()));
+            let zeros = reads.iter().map(|&v| zero(body, v)).collect();
+            let then = Region { params: Vec::new(), nodes: self.guarded, results: reads };
+            let else_ = Region { params: Vec::new(), nodes: Vec::new(), results: zeros };
+            nodes.push(Node { results: values, op: Op::If { cond, then, else_ }, loc: of.loc.clone() });
+        }
+        let now = |v: Val| renamed.get(&v).copied().unwrap_or(v);
+        nodes.extend(self.after.into_iter().map(|mut n| {
+            n.op.visit_operands_mut(&mut |v| *v = now(*v));
+            n
+        }));
+        let select = |(&r, (&then, &else_)): (&Val, (&Val, &Val))| {
+            let op = Op::Select { cond, then: now(then), else_ };
+            Node { results: smallvec![r], op, loc: Loc::clone(&of.loc) }
+        };
+        nodes.extend(of.results.iter().zip(results.iter().zip(&else_.results)).map(select));
+    }
+}
+
+/// A new value of the type of another one.
+fn fresh(body: &mut Body, like: Val) -> Val {
+    body.types.push(body.ty(like));
+    body.uniform.push(false);
+    Val(body.types.len() as u32 - 1)
+}
+
+/// The zero of the type of a value.
+fn zero(body: &mut Body, like: Val) -> Val {
+    let zero = Lit::zero(body.ty(like));
+    if let Some((v, _)) = body.consts.iter().find(|(_, l)| *l == zero) {
+        return *v;
+    }
+    let v = fresh(body, like);
+    body.uniform[v.index()] = true;
+    body.consts.push((v, zero));
+    v
+}
