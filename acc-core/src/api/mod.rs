@@ -5,6 +5,7 @@ mod derivatives;
 mod elements;
 pub mod functions;
 mod host;
+mod named;
 mod networks;
 mod scalars;
 mod types;
@@ -51,6 +52,16 @@ pub use host::foreign::{ForeignAcc, ForeignError, ForeignExp, foreign_acc, forei
 pub use host::npy;
 pub use host::pending::Pending;
 pub use host::run::{AccFn, Compiled, HostArgs, Run};
+pub use named::accumulate::{Out, accumulate};
+pub use named::array::{Flat, Named, NamedArray, Split};
+#[doc(hidden)]
+pub use named::axis::Name;
+pub use named::axis::{Axes, Axis, Indices, Pair};
+pub use named::each::{each, each_of};
+pub use named::fold::{all, any, least, least_at, most, most_at, total};
+#[doc(hidden)]
+pub use named::index::Place;
+pub use named::index::{Index, Ix};
 pub use networks::optimisers::{Adam, Parameters, momentum_step, sgd_step};
 pub use scalars::bits::{Bits, bit, zero_bits};
 pub use scalars::bounded::{Bounded, max_value, min_value};

@@ -258,7 +258,9 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
                     }
                     element(&arrays[k], ix)
                 };
-                (0..last).rev().fold(read(last), |beyond, k| lift(ix[axis].lt(ends[k]).then_else::<E, _>(read(k), beyond)))
+                (0..last)
+                    .rev()
+                    .fold(read(last), |beyond, k| lift(ix[axis].lt(ends[k]).then_else::<E, _>(read(k), beyond)))
             })
         })
     }

@@ -3,7 +3,8 @@
 use crate::api::types::acc::{closed_ix, fun2};
 use crate::api::types::shape::{Parts, parts};
 use crate::api::{
-    Acc, Array, DIM1, Elt, Exp, Integral, IntoAcc, IntoExp, IntoIx, IxExp, NumScalar, Reducible, Shape, Vector, constant,
+    Acc, Array, DIM1, Elt, Exp, Integral, IntoAcc, IntoExp, IntoIx, IxExp, NumScalar, Reducible, Shape, Vector,
+    constant,
 };
 use crate::builder::{self, AccOp, compose};
 use crate::data::EltType;

@@ -82,11 +82,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
 
     /// The first element that none is `better` than, and its position.
     #[track_caller]
-    fn first<In: Shape>(
-        &self,
-        name: Name,
-        better: impl Fn(Exp<E>, Exp<E>) -> Exp<bool>,
-    ) -> Acc<Array<In, (E, i64)>>
+    fn first<In: Shape>(&self, name: Name, better: impl Fn(Exp<E>, Exp<E>) -> Exp<bool>) -> Acc<Array<In, (E, i64)>>
     where
         Sh: Reducible<Inner = In>,
         E: ExpOrd,

@@ -1,9 +1,7 @@
 //! Folds along the innermost dimension.
 
 use crate::api::types::acc::{closed_exp, fun2};
-use crate::api::{
-    Acc, Array, DIM1, Elt, Exp, ExpOrd, Floating, IntoExp, Num, NumScalar, Reducible, Scalar, Shape,
-};
+use crate::api::{Acc, Array, DIM1, Elt, Exp, ExpOrd, Floating, IntoExp, Num, NumScalar, Reducible, Scalar, Shape};
 use crate::builder::{AccOp, compose};
 use crate::ir::{ArrayOp, Loc};
 

@@ -153,7 +153,11 @@ impl<const S: usize> Windows<S> {
             let reach = times(window - 1, dilation) + 1;
             let fit = |n: Exp<i64>| {
                 let first_to_last = n - reach;
-                if stride == 1 { (first_to_last + 1).max(0) } else { ((first_to_last + step(stride)) / step(stride)).max(0) }
+                if stride == 1 {
+                    (first_to_last + 1).max(0)
+                } else {
+                    ((first_to_last + step(stride)) / step(stride)).max(0)
+                }
             };
             let (count, low) = match self.padding {
                 Padding::Valid => (fit(image), None),
