@@ -1,5 +1,6 @@
 //! Programs over named axes have the code of the same programs in combinators.
 
+use acc_array::AccFn;
 use acc_array::named::{Index, Ix, Named, accumulate, axes, each, each_of, least_at, most, total};
 use acc_array::prelude::*;
 use conformance::structure;
@@ -15,10 +16,7 @@ fn counts(executor: &str, program: &std::sync::Arc<acc_core::ir::Program>) -> Ve
 
 /// Both functions have as many kernels, and launches of as many graph operations.
 #[track_caller]
-fn alike<Args, A: Arrays, B: Arrays>(
-    named: impl acc_core::api::AccFn<Args, A>,
-    plain: impl acc_core::api::AccFn<Args, B>,
-) {
+fn equal_code<P, Q, A: Arrays, B: Arrays>(named: impl AccFn<P, A>, plain: impl AccFn<Q, B>) {
     let (named, plain) = (compile(named).expect("names"), compile(plain).expect("combinators"));
     for executor in ["native", "graph"] {
         let (of_names, of_combinators) = (counts(executor, named.program()), counts(executor, plain.program()));
@@ -32,7 +30,7 @@ type M = Acc<Matrix<f32>>;
 
 #[test]
 fn matrix_products() {
-    alike(
+    equal_code(
         |x: Named<(Batch, Feature), f32>, w: Named<(Feature, Hidden), f32>| {
             let y: Named<(Batch, Hidden), f32> = each(|(b, h)| total(|f| x.at((b, f)) * w.at((f, h))));
             y
@@ -43,7 +41,7 @@ fn matrix_products() {
 
 #[test]
 fn normalisation_over_batches_and_layers() {
-    alike(
+    equal_code(
         |x: Named<(Batch, Feature), f32>| {
             let y: Named<(Batch, Feature), f32> =
                 each(|(b, f): (Ix<Batch>, Ix<Feature>)| x.at((b, f)) - total(|b| x.at((b, f))) / b.count().to::<f32>());
@@ -54,7 +52,7 @@ fn normalisation_over_batches_and_layers() {
             x.imap(|(_, f), x| x - mean.index(f))
         },
     );
-    alike(
+    equal_code(
         |x: Named<(Batch, Feature), f32>| {
             let y: Named<(Batch, Feature), f32> =
                 each(|(b, f): (Ix<Batch>, Ix<Feature>)| x.at((b, f)) - total(|f| x.at((b, f))) / f.count().to::<f32>());
@@ -69,7 +67,7 @@ fn normalisation_over_batches_and_layers() {
 
 #[test]
 fn attention() {
-    alike(
+    equal_code(
         |q: Named<(Query, Feature), f32>, k: Named<(Key, Feature), f32>, v: Named<(Key, Hidden), f32>| {
             let scores: Named<(Query, Key), f32> = each(|(i, j)| total(|f| q.at((i, f)) * k.at((j, f))));
             let powers: Named<(Query, Key), f32> =
@@ -85,7 +83,7 @@ fn attention() {
 #[test]
 fn convolutions() {
     type Four = Acc<Array<Dim<4>, f32>>;
-    alike(
+    equal_code(
         |x: Four, k: Named<(Filter, Channel, Down, Right), f32>| {
             let ((n, _, h, w), (o, _, r, s)) = (x.shape(), k.plain().shape());
             let y: Named<(Image, Filter, Row, Column), f32> =
@@ -108,7 +106,7 @@ fn convolutions() {
 
 #[test]
 fn histograms() {
-    alike(
+    equal_code(
         |xs: Named<Sample, i64>| {
             accumulate(Named::<Bin, i64>::of(fill(8, 0i64)), |s, out| out.add(Ix::of(xs.at(s)), 1))
         },
@@ -120,7 +118,7 @@ fn histograms() {
 
 #[test]
 fn prefix_sums() {
-    alike(
+    equal_code(
         |xs: Named<Sample, f32>| Named::<Sample, f32>::of(xs.map(|x| x * x).plain().scanl1(|a, b| a + b)),
         |xs: Acc<Vector<f32>>| xs.map(|x| x * x).scanl1(|a, b| a + b),
     );
@@ -128,7 +126,7 @@ fn prefix_sums() {
 
 #[test]
 fn nearest_centres() {
-    alike(
+    equal_code(
         |x: Named<(Sample, Feature), f32>, c: Named<(Cluster, Feature), f32>| {
             let nearest: Named<Sample, Index<Cluster>> =
                 each(|s| least_at(|k| total(|f| (x.at((s, f)) - c.at((k, f))) * (x.at((s, f)) - c.at((k, f))))).1);

@@ -16,7 +16,7 @@ use std::marker::PhantomData;
 /// ```
 /// use acc_core::prelude::*;
 /// axes!(Bin, Sample);
-/// fn count<'a>(out: &mut Out<Bin, i64>, bin: Ix<Bin>) {
+/// fn count(out: &mut Out<Bin, i64>, bin: Ix<Bin>) {
 ///     out.add(bin, 1)
 /// }
 /// let xs: Named<Sample, i64> = Named::of(&Vector::from([0, 2, 2]));
@@ -110,7 +110,8 @@ impl<Ax: Axes, E: Elt> Out<Ax, E> {
 /// use acc_core::prelude::*;
 /// axes!(Sample, Cluster, Feature);
 /// let x: Named<(Sample, Feature), f32> = Named::of(&Matrix::from([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]));
-/// let cluster = Named::<Sample, Index<Cluster>>::of(&Vector::from_elts([3], [0, 1, 0].map(Index::of))?);
+/// let cluster: Vector<Index<Cluster>> = [0, 1, 0].map(Index::of).into_iter().collect();
+/// let cluster: Named<Sample, _> = Named::of(&cluster);
 /// let sums: Named<(Cluster, Feature), f32> = Named::of(fill((2, 2), 0.0));
 /// let sums = accumulate(&sums, |(s, f), out| out.add((cluster.at(s), f), x.at((s, f))));
 /// assert_eq!(Interpreter::new().run(sums.plain())?, Matrix::from([[6.0, 8.0], [3.0, 4.0]]));

@@ -146,8 +146,8 @@ impl<Ax: Axes, E: Elt> Acc<NamedArray<Ax, E>> {
     /// use acc_core::prelude::*;
     /// axes!(Row, Column);
     /// let m: Named<(Row, Column), i32> = Named::of(&Matrix::from([[1, 2], [3, 4]]));
-    /// let turned: Named<(Column, Row), i32> = each(|(c, r)| m.at((r, c)));
-    /// assert_eq!(Interpreter::new().run(turned.plain())?, Matrix::from([[1, 3], [2, 4]]));
+    /// let transposed: Named<(Column, Row), i32> = each(|(c, r)| m.at((r, c)));
+    /// assert_eq!(Interpreter::new().run(transposed.plain())?, Matrix::from([[1, 3], [2, 4]]));
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]
@@ -217,8 +217,8 @@ impl<A: Axis, B: Axis, E: Elt> Acc<NamedArray<(A, B), E>> {
     /// use acc_core::prelude::*;
     /// axes!(Row, Column);
     /// let m: Named<(Row, Column), i32> = Named::of(&Matrix::from([[1, 2], [3, 4]]));
-    /// let turned: Named<(Column, Row), i32> = m.transposed();
-    /// assert_eq!(Interpreter::new().run(turned.plain())?, Matrix::from([[1, 3], [2, 4]]));
+    /// let transposed: Named<(Column, Row), i32> = m.transposed();
+    /// assert_eq!(Interpreter::new().run(transposed.plain())?, Matrix::from([[1, 3], [2, 4]]));
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     #[track_caller]

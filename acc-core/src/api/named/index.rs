@@ -59,7 +59,7 @@ impl<A: Axis> Ix<A> {
     /// use acc_core::prelude::*;
     /// axes!(Day);
     /// let xs = Named::<Day, i64>::of(&Vector::from([5, 6]));
-    /// let even: Named<Day, i64> = each(|d| d.position().even().then_else(xs.at(d), 0));
+    /// let even: Named<Day, i64> = each(|d: Ix<Day>| d.position().even().then_else(xs.at(d), 0));
     /// assert_eq!(Interpreter::new().run(even.plain())?.to_vec(), [5, 0]);
     /// # Ok::<(), acc_core::Error>(())
     /// ```
@@ -238,7 +238,8 @@ impl<A: Axis> IxPart for Ix<A> {
 /// ```
 /// use acc_core::prelude::*;
 /// axes!(Point, Cluster);
-/// let nearest = Named::<Point, Index<Cluster>>::of(&Vector::from_elts([3], [1, 0, 1].map(Index::of))?);
+/// let nearest: Vector<Index<Cluster>> = [1, 0, 1].map(Index::of).into_iter().collect();
+/// let nearest: Named<Point, _> = Named::of(&nearest);
 /// let centres = Named::<Cluster, f32>::of(&Vector::from([0.5, 2.5]));
 /// let of_points: Named<Point, f32> = each(|p| centres.at(nearest.at(p)));
 /// assert_eq!(Interpreter::new().run(of_points.plain())?.to_vec(), [2.5, 0.5, 2.5]);
@@ -312,6 +313,7 @@ impl<A: Axis> Elt for Index<A> {
 impl<A: Axis> TangentElt for Index<A> {
     type Tan = ();
 }
+#[diagnostic::do_not_recommend]
 impl<A: Axis> IntoExp<Index<A>> for Ix<A> {
     fn into_exp(self) -> Exp<Index<A>> {
         Exp::raw(self.place.0.r)

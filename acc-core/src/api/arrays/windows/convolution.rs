@@ -13,8 +13,8 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
     /// ```
     /// use acc_core::prelude::*;
     /// let image = generate((1, 1, 3, 4), |(_, _, y, x)| y * 4 + x);
-    /// let filter = use_(&Array::from_elts((1, 1, 2, 2), [1i64, 0, 0, 1])?);
-    /// let sums = Interpreter::new().run(image.conv(&filter, Windows::valid()))?;
+    /// let filter = generate((1, 1, 2, 2), |(_, _, r, s)| r.eq(s).to_num::<i64>());
+    /// let sums = Interpreter::new().run(image.conv(filter, Windows::valid()))?;
     /// assert_eq!((sums.shape(), sums.to_vec()), (Dim([1, 1, 2, 3]), vec![5, 7, 9, 13, 15, 17]));
     /// # Ok::<(), acc_core::Error>(())
     /// ```

@@ -101,8 +101,8 @@ fn forms() -> Vec<Case> {
             let sums: Named<Batch, i64> = each(|b| total(|p| flat.at((b, p))));
             t.gives(sums.plain(), Vector::from([15i64, 51]));
             t.gives(flat.split(3).plain(), host((2, 2, 3), 0..12i64));
-            let turned = Named::<(Batch, Feature), i64>::of(&Matrix::from([[1i64, 2], [3, 4]])).transposed();
-            t.gives(turned.plain(), Matrix::from([[1i64, 3], [2, 4]]));
+            let transposed = Named::<(Batch, Feature), i64>::of(&Matrix::from([[1i64, 2], [3, 4]])).transposed();
+            t.gives(transposed.plain(), Matrix::from([[1i64, 3], [2, 4]]));
         }),
     ]
 }
