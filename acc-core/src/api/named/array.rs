@@ -331,7 +331,7 @@ impl<Ax: Axes, E: Elt> Acc<NamedArray<Ax, E>> {
             let inner = inner.part();
             let mut shape = ranked::extents(&self.node, Ax::Shape::RANK);
             let last = Ax::Shape::RANK - 1;
-            shape[last] = shape[last] / inner;
+            shape[last] /= inner;
             shape.push(inner);
             Acc::raw(ranked::reshape::<E>(&self.node, &shape))
         })

@@ -7,9 +7,10 @@ use super::scope;
 use crate::api::types::acc::closed_ix;
 use crate::api::types::shape::parts_of;
 use crate::api::{Acc, Elt, IntoExp, IntoIx, Shape};
-use crate::builder::{self, AccOp, AccRef, AccType, ExpRef, Frozen};
+use crate::builder::{self, AccOp, AccRef, AccType, Building, ExpRef, Frozen, lift};
 use crate::data::EltType;
 use crate::ir::{ArrayOp, Loc};
+use std::collections::HashSet;
 
 /// An array of the axes that its type names, each element from its index. How long the axes are say the arrays that the
 /// closure reads; two sizes of one name are a fault, and a name of which no array is read is an error.
@@ -78,20 +79,45 @@ fn made<Ax: Axes, E: Elt>(
     if let Some(shape) = &given {
         bind_extents(shape, rank, &names, &loc);
     }
-    let mut whole = None;
+    let mut direct = None;
     let f = builder::lambda(vec![EltType::index(rank)], loc.clone(), |p| {
         let own: Vec<ExpRef> = parts_of(p[0], rank).into_iter().map(|i| i.r).collect();
         let indices: Vec<_> = names.iter().cloned().zip(own.iter().copied()).collect();
         scope::enter(&indices);
         let result = f(&mut own.iter().map(|r| Place::of(*r)));
-        let arrays = scope::resolve(&[result]);
-        whole = arrays.into_iter().find(|(r, _, at)| *r == result && *at == own).map(|(_, array, _)| array);
+        let arrays = scope::resolve(&[result]).into_iter().filter(|(_, _, at)| *at == own);
+        direct = of_elements(result, &own, arrays.map(|(r, array, _)| (r, array)).collect(), &loc);
         result
     });
-    // Where every element is one of an array's, at its own index, it is that array.
-    if let Some(array) = whole {
-        return Acc::raw(array);
+    match direct {
+        Some(Direct::Itself(array)) => return Acc::raw(array),
+        Some(Direct::Map(map)) if f.is_ok() => return Acc::new(AccOp::Op(map), loc),
+        Some(Direct::Map(_)) | None => {}
     }
     let shape = given.unwrap_or_else(|| scope::shape(names.iter(), &loc));
     Acc::new(AccOp::Op(ArrayOp::Generate { shape, f }), loc)
+}
+
+/// An array whose elements are made of those of arrays at the same index.
+enum Direct {
+    Itself(AccRef),
+    Map(ArrayOp<Building>),
+}
+
+/// The elements that are read of these arrays, each at the index of the result.
+fn of_elements(result: ExpRef, own: &[ExpRef], arrays: Vec<(ExpRef, AccRef)>, loc: &Loc) -> Option<Direct> {
+    if let Some((_, array)) = arrays.iter().find(|(element, _)| *element == result) {
+        return Some(Direct::Itself(array.clone()));
+    }
+    let known = own.iter().copied().chain(arrays.iter().map(|(element, _)| *element)).collect();
+    let used = lift::parts(result, &known, &HashSet::new()).indices;
+    let arrays: Vec<_> = arrays.into_iter().filter(|(element, _)| used.contains(element)).collect();
+    if arrays.is_empty() {
+        return None;
+    }
+    let indexed = own.iter().any(|ix| used.contains(ix));
+    let index = if indexed { own } else { &[] };
+    let params: Vec<ExpRef> = index.iter().copied().chain(arrays.iter().map(|(element, _)| *element)).collect();
+    let f = lift::lifted(&params, result, loc);
+    Some(Direct::Map(ArrayOp::Map { f, xs: arrays.into_iter().map(|(_, array)| array).collect(), indexed }))
 }

@@ -37,7 +37,7 @@ impl Operation {
 /// ```
 #[track_caller]
 pub fn total<I: Indices, E: Num, R: IntoExp<E>>(f: impl FnOnce(I) -> R) -> Exp<E> {
-    folded(&Operation::new::<E>(Some(|| constant(E::from_i64(0))), E::add), f)
+    folded(&Operation::new::<E>(Some(|| constant(E::from_i64(0))), |a, b| E::add(a, b)), f)
 }
 
 /// The greatest value over all indices of one axis, or of a tuple of axes; NaN if there is one; over none the least value of
@@ -53,7 +53,7 @@ pub fn total<I: Indices, E: Num, R: IntoExp<E>>(f: impl FnOnce(I) -> R) -> Exp<E
 /// ```
 #[track_caller]
 pub fn most<I: Indices, E: Extremes + Elt<Exp = Exp<E>>, R: IntoExp<E>>(f: impl FnOnce(I) -> R) -> Exp<E> {
-    folded(&Operation::new::<E>(Some(|| constant(E::LEAST)), E::greater), f)
+    folded(&Operation::new::<E>(Some(|| constant(E::LEAST)), |a, b| E::greater(a, b)), f)
 }
 
 /// The least value over all indices of one axis, or of a tuple of axes; NaN if there is one; over none the greatest value of
@@ -68,7 +68,7 @@ pub fn most<I: Indices, E: Extremes + Elt<Exp = Exp<E>>, R: IntoExp<E>>(f: impl 
 /// ```
 #[track_caller]
 pub fn least<I: Indices, E: Extremes + Elt<Exp = Exp<E>>, R: IntoExp<E>>(f: impl FnOnce(I) -> R) -> Exp<E> {
-    folded(&Operation::new::<E>(Some(|| constant(E::GREATEST)), E::lesser), f)
+    folded(&Operation::new::<E>(Some(|| constant(E::GREATEST)), |a, b| E::lesser(a, b)), f)
 }
 
 /// Whether something holds of all indices of one axis, or of a tuple of axes.

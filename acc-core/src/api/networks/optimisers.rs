@@ -39,13 +39,10 @@ tuples! {
 
 /// `f` of the elements of the same place of all these.
 #[track_caller]
-fn elementwise<E: Floating, A: Parameters<E>, const N: usize>(
+fn elementwise<E: Floating + NumScalar, A: Parameters<E>, const N: usize>(
     all: [&AccRef; N],
     f: impl Fn([Exp<E>; N]) -> Exp<E>,
-) -> A::Acc
-where
-    E: NumScalar,
-{
+) -> A::Acc {
     let loc = Loc::caller();
     let all = all.map(|one| leaves(one, &loc));
     let count = all.first().map_or(0, Vec::len);

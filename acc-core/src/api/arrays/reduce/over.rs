@@ -177,7 +177,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         E: Num,
     {
-        self.known_over::<S>(&"sum_over", &Known::new(Some(|| E::from_i64(0).into_exp()), E::add))
+        self.known_over::<S>(&"sum_over", &Known::new(Some(|| E::from_i64(0).into_exp()), |a, b| E::add(a, b)))
     }
 
     /// The products over the axes that are [`Over`].
@@ -193,7 +193,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         E: Num,
     {
-        self.known_over::<S>(&"product_over", &Known::new(Some(|| E::from_i64(1).into_exp()), E::mul))
+        self.known_over::<S>(&"product_over", &Known::new(Some(|| E::from_i64(1).into_exp()), |a, b| E::mul(a, b)))
     }
 
     /// The greatest elements over the axes that are [`Over`], none of which may be empty; NaN where there is one.
@@ -209,7 +209,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         E: ExpOrd,
     {
-        self.known_over::<S>(&"maximum_over", &Known::new(None, E::greater))
+        self.known_over::<S>(&"maximum_over", &Known::new(None, |a, b| E::greater(a, b)))
     }
 
     /// The least elements over the axes that are [`Over`], none of which may be empty; NaN where there is one.
@@ -225,7 +225,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     where
         E: ExpOrd,
     {
-        self.known_over::<S>(&"minimum_over", &Known::new(None, E::lesser))
+        self.known_over::<S>(&"minimum_over", &Known::new(None, |a, b| E::lesser(a, b)))
     }
 
     /// The means over the axes that are [`Over`]: NaN where there is no element.

@@ -89,7 +89,7 @@ fn zero<E: Num>() -> Exp<E> {
 
 /// Sums.
 pub(super) fn sums<E: Num>() -> Known<E> {
-    Known::new(Some(zero), E::add)
+    Known::new(Some(zero), |a, b| E::add(a, b))
 }
 
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {

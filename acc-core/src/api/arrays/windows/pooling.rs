@@ -33,7 +33,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         if (1..=MOST_WRITTEN_OUT).contains(&size) {
             return ranked::typed(ranked::generate::<E>(&shape, |ix| {
                 let elements = (0..size).map(|k| {
-                    let at = unlinear_index(&window, k).into_iter().map(|i| constant(i as i64));
+                    let at = unlinear_index(&window, k).into_iter().map(|i| constant(i));
                     element(ix, &at.collect::<Vec<_>>())
                 });
                 let all = elements.reduce(|a, b| op.combine(a, b));
@@ -68,7 +68,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
             let window = window.per_axis();
             let layout = windows.over(&self.extent().parts()[2..], &window.map(IxPart::part));
             let least = || constant(E::LEAST);
-            self.pooled(window, &layout, &Known::new(Some(least), E::greater), least, |_, x| x)
+            self.pooled(window, &layout, &Known::new(Some(least), |a, b| E::greater(a, b)), least, |_, x| x)
         })
     }
 
