@@ -58,6 +58,24 @@ fn what_depends_on_one_index_is_computed_once_for_it() {
 }
 
 #[test]
+fn what_is_made_of_folds_at_the_same_index_is_a_map_of_them() {
+    let x = matrix::<Batch, Feature>(2, 3);
+    let nearest: Named<Batch, Index<Feature>> = each(|b| least_at(|f| (x.at((b, f)) - 8.0).abs()).1);
+    assert_eq!(operations(&nearest), ["generate", "generate", "fold1", "map"]);
+    assert_eq!(run(nearest).plain().to_vec(), [2, 0].map(Index::of));
+    // Two folds, and the index.
+    let range: Named<Batch, (f64, i64)> = each(|b: Ix<Batch>| {
+        let (greatest, least) = (most(|f| x.at((b, f))), least(|f| x.at((b, f))));
+        (greatest - least + b.to::<f64>(), b.position())
+    });
+    assert!(operations(&range).ends_with(&["fold", "fold", "izip_with"]), "{:?}", operations(&range));
+    assert_eq!(run(range).plain().to_vec(), [(6.0, 0), (7.0, 1)]);
+    // What is read elsewhere, too, is no map.
+    let both: Named<Batch, f64> = each(|b| total(|f| x.at((b, f))) + x.at((b, Ix::of(lift(0i64)))));
+    assert_eq!(run(both).plain().to_vec(), [9.0, 37.0]);
+}
+
+#[test]
 fn two_sizes_of_one_name_are_one_fault_at_the_second_read() {
     let (x, w) = (matrix::<Batch, Feature>(2, 3), matrix::<Feature, Hidden>(4, 2));
     let line = line!() + 1;
