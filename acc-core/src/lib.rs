@@ -31,6 +31,7 @@ pub use acc_core_derive::{FacadeArrays, FacadeElt};
 /// What programs import.
 pub mod prelude {
     pub use crate::api::*;
+    pub use crate::axes;
     pub use crate::error::Error;
     pub use crate::exec::Backend;
     pub use crate::interp::Interpreter;

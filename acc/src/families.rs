@@ -5,10 +5,10 @@ pub mod array {
     pub use acc_core::FacadeArrays as Arrays;
     pub use acc_core::api::{
         Acc, AccOf, All, Any, Array, ArrayOperand, Arrays, Count, DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8,
-        DIM9, Dim, Extendable, HostArgs, IntoAcc, IntoIx, IntoMaybeIx, IntoShape, IxExp, IxPart, Matrix, NdShape,
-        NoRank, Reducible, ReplicateSpec, Scalar, Segments, Shape, ShapeOf, SlicePart, SliceParts, SliceSpec, Vector,
-        enum_from, enum_from_step, fill, from_index, generate, index_head, index_tail, index0, index1, index2, index3,
-        intersect, shape_size, to_index, unindex1, unindex2, unindex3, unit, use_,
+        DIM9, Dim, Extendable, FoldPart, FoldSpec, HostArgs, IntoAcc, IntoIx, IntoMaybeIx, IntoShape, IxExp, IxPart,
+        Matrix, NdShape, NoRank, Over, Reducible, ReplicateSpec, Scalar, Segments, Shape, ShapeOf, SlicePart,
+        SliceParts, SliceSpec, Vector, enum_from, enum_from_step, fill, from_index, generate, index_head, index_tail,
+        index0, index1, index2, index3, intersect, shape_size, to_index, unindex1, unindex2, unindex3, unit, use_,
     };
 }
 
@@ -32,9 +32,9 @@ pub mod element {
     pub use acc_core::prelude::{Complex, Either, f16};
 }
 
-/// Branches and loops: of scalars, `cond` and `while_`; of arrays, `acond` and `awhile`.
+/// Branches and loops: of scalars, `cond` and `while_`; of arrays, `acond`, `awhile` and counted loops.
 pub mod control {
-    pub use acc_core::api::{IntoTest, acond, awhile, cond, iterate, pipe, while_};
+    pub use acc_core::api::{IntoTest, acond, afor, aiterate, awhile, cond, iterate, pipe, while_};
 }
 
 /// Derivatives: of losses `grad`, of functions of arrays `jvp` and `vjp`, of scalars `deriv`.
@@ -54,6 +54,20 @@ pub mod stencil {
         Stencil5x5x3, Stencil5x5x5, Stencil5x7, Stencil5x9, Stencil7, Stencil7x3, Stencil7x5, Stencil7x7, Stencil7x9,
         Stencil9, Stencil9x3, Stencil9x5, Stencil9x7, Stencil9x9, Window1, Window2, Window3,
     };
+}
+
+/// Arrays with named axes: programs of indices, checked by name.
+pub mod named {
+    pub use acc_core::api::{
+        Axes, Axis, Flat, Index, Indices, Ix, Named, NamedArray, Out, Pair, Split, accumulate, all, any, each, each_of,
+        least, least_at, most, most_at, total,
+    };
+    pub use acc_core::axes;
+}
+
+/// What networks are made of beside products: windows of convolutions and pooling, steps of optimisers.
+pub mod network {
+    pub use acc_core::api::{Adam, Images, Parameters, PerAxis, Windows, momentum_step, sgd_step};
 }
 
 /// Random numbers by a counter (Philox 4x32-10): the same on every executor, in any shape.

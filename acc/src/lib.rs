@@ -31,14 +31,16 @@
 //! |---|---|---|
 //! | construction | `use_`, `generate`, `fill`, `unit`, `enum_from`, `concat` | [`array`](mod@array) |
 //! | element by element | `map`, `zip_with`, `imap`, `zip`, operators on arrays | [`Acc`] |
-//! | shapes and parts | `reshape`, `transpose`, `replicate`, `slice`, `take`, `drop`, `reverse` | [`array`](mod@array), [`Acc`] |
-//! | permutations | `backpermute`, `gather`, `permute`, `scatter` | [`Acc`] |
-//! | folds | `fold`, `fold1`, `sum`, `minimum`, `all`, `fold_seg`, `matmul`, `mean`, `arg_max` | [`Acc`] |
+//! | shapes and parts | `reshape`, `transpose`, `replicate`, `slice`, `take`, `drop`, `reverse`, `pad`, `concat_all_on` | [`array`](mod@array), [`Acc`] |
+//! | permutations | `backpermute`, `gather`, `permute`, `scatter`, `scatter_rows`, `gather_rows` | [`Acc`] |
+//! | folds | `fold`, `fold1`, `sum`, `minimum`, `all`, `fold_seg`, `matmul`, `mean`, `arg_max`, `maximum_at`; over chosen axes `sum_over`, `fold_over`, .. | [`Acc`] |
 //! | scans | `scanl`, `scanr`, `scanl1`, `prescanl`, `postscanl`, segmented ones | [`Acc`] |
 //! | filters | `filter`, `compact`, `expand` | [`Acc`] |
-//! | stencils | `stencil`, [`Edge`](stencil::Edge), windows | [`stencil`] |
+//! | stencils | `stencil`, `istencil`, [`Edge`](stencil::Edge), windows | [`stencil`] |
+//! | networks | `conv`, `max_pool`, `mean_pool`, `patches`, `softmax`, `cross_entropy`, `dropout`, optimisers | [`Acc`], [`network`] |
+//! | named axes | `axes!`, `each`, `total`, `most`, `accumulate` | [`named`] |
 //! | sorting | `sort`, `sort_by_key`, `argsort`, `unique` | [`Acc`] |
-//! | branches and loops | `cond`, `while_`, `acond`, `awhile`, `match_` | [`control`] |
+//! | branches and loops | `cond`, `while_`, `acond`, `awhile`, `aiterate`, `afor`, `match_` | [`control`] |
 //! | derivatives | `grad`, `jvp`, `vjp`, `hvp`, `deriv`, `with_vjp`, `checkpoint`, `fixpoint` | [`derivative`] |
 //! | scalars | arithmetic, comparisons, bits, mathematical functions, conversions | [`scalar`] |
 //! | elements | `#[derive(Elt)]`, options, complex numbers, fractions, `f16` | [`element`] |
@@ -74,9 +76,13 @@ struct Readme;
 #[doc = include_str!("../../docs/GRADIENTS.md")]
 struct Gradients;
 
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/DEX.md")]
+struct Dex;
+
 #[cfg(feature = "npy")]
 pub use families::npy;
-pub use families::{array, control, derivative, element, foreign, haskell, random, scalar, stencil};
+pub use families::{array, control, derivative, element, foreign, haskell, named, network, random, scalar, stencil};
 
 pub use acc_core::FacadeElt as Elt;
 pub use acc_core::api::Elt;

@@ -3,10 +3,11 @@
 //! Types and functions that most programs name. Traits that programs use for their methods alone are here without a
 //! name, so that no type of yours collides with one; the modules of this crate have everything by family.
 
-pub use crate::array::{Acc, All, Any, Array, Arrays, DIM0, DIM1, DIM2, Dim, Matrix, Scalar, Shape, Vector};
+pub use crate::array::{Acc, All, Any, Array, Arrays, DIM0, DIM1, DIM2, Dim, Matrix, Over, Scalar, Shape, Vector};
 pub use crate::array::{enum_from, enum_from_step, fill, generate, unit, use_};
-pub use crate::control::{acond, awhile, cond, iterate, while_};
+pub use crate::control::{acond, afor, aiterate, awhile, cond, iterate, while_};
 pub use crate::element::{Complex, Either, Elt, complex, f16, left, none, right, some};
+pub use crate::network::Windows;
 pub use crate::scalar::{Exp, ExpOf, IntoExp, constant, lift, pi};
 pub use crate::stencil::{Edge, Stencil3, Stencil3x3, Stencil5, Stencil5x5, Window1, Window2, Window3};
 pub use crate::{CancelToken, Error, Interpreter, RunLimits};

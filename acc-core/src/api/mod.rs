@@ -5,15 +5,18 @@ mod derivatives;
 mod elements;
 pub mod functions;
 mod host;
+mod named;
+mod networks;
 mod scalars;
 mod types;
 
 pub use arrays::arithmetic::ArrayOperand;
 pub use arrays::construct::{enum_from, enum_from_step, fill, generate, unit, use_};
-pub use arrays::control::{IntoTest, acond, awhile};
+pub use arrays::control::{IntoTest, acond, afor, aiterate, awhile};
 pub use arrays::permute::IntoMaybeIx;
 pub use arrays::random::{Words, philox, random_f32, random_f64, random_normal, random_u32, random_u64};
 pub use arrays::reduce::combined_fold::Fold;
+pub use arrays::reduce::over::{FoldPart, FoldSpec, Over};
 pub use arrays::reduce::segments::Segments;
 pub use arrays::stencil::{
     Edge, EdgeFunction, Stencil, Stencil3, Stencil3x3, Stencil3x3x3, Stencil3x3x5, Stencil3x5, Stencil3x5x3,
@@ -21,6 +24,7 @@ pub use arrays::stencil::{
     Stencil5x5x5, Stencil5x7, Stencil5x9, Stencil7, Stencil7x3, Stencil7x5, Stencil7x7, Stencil7x9, Stencil9,
     Stencil9x3, Stencil9x5, Stencil9x7, Stencil9x9, Window1, Window2, Window3,
 };
+pub use arrays::windows::layout::{Images, PerAxis, Windows};
 pub use derivatives::check::{GradError, GradReport, Worst, check_grad, check_grad_of};
 pub use derivatives::fixpoint::fixpoint;
 pub use derivatives::grad::{grad, hvp, value_and_grad};
@@ -48,6 +52,17 @@ pub use host::foreign::{ForeignAcc, ForeignError, ForeignExp, foreign_acc, forei
 pub use host::npy;
 pub use host::pending::Pending;
 pub use host::run::{AccFn, Compiled, HostArgs, Run};
+pub use named::accumulate::{Out, accumulate};
+pub use named::array::{Flat, Named, NamedArray, Split};
+#[doc(hidden)]
+pub use named::axis::Name;
+pub use named::axis::{Axes, Axis, Indices, Pair};
+pub use named::each::{each, each_of};
+pub use named::fold::{all, any, least, least_at, most, most_at, total};
+#[doc(hidden)]
+pub use named::index::Place;
+pub use named::index::{Index, Ix};
+pub use networks::optimisers::{Adam, Parameters, momentum_step, sgd_step};
 pub use scalars::bits::{Bits, bit, zero_bits};
 pub use scalars::bounded::{Bounded, max_value, min_value};
 pub use scalars::compare::{ExpEq, ExpOrd};

@@ -172,6 +172,16 @@ impl Builder {
         self.frame(r.frame).map(|f| &f.nodes).or_else(of_loop)?.get(r.index, self.age.programs())
     }
 
+    /// The open frames, the innermost first.
+    pub(super) fn frames_mut(&mut self) -> impl Iterator<Item = &mut Frame> {
+        self.frames.iter_mut().rev()
+    }
+
+    /// How many programs this thread has built.
+    pub(super) fn programs(&self) -> u64 {
+        self.age.programs()
+    }
+
     /// Where the closure was opened that a parameter belongs to.
     pub(super) fn closure_of(&self, r: ExpRef) -> Loc {
         self.frame(r.frame).map_or_else(Loc::unknown, |f| f.loc.clone())

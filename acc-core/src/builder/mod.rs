@@ -14,6 +14,7 @@ mod extents;
 mod frame;
 mod freeze;
 mod graph;
+pub(crate) mod lift;
 mod nodes;
 mod program;
 mod schedule;

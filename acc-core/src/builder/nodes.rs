@@ -57,6 +57,12 @@ impl Nodes {
         }
     }
 
+    /// The expression with this number, to be changed.
+    pub(super) fn get_mut(&mut self, index: u64) -> Option<&mut ExpNode> {
+        let at = self.entries.binary_search_by_key(&index, |e| e.index).ok()?;
+        Some(&mut self.entries[at].node)
+    }
+
     pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter()
     }

@@ -98,4 +98,16 @@ pub enum BuildError {
         /// The use.
         used: Loc,
     },
+    /// An index over a named axis whose size no array says.
+    #[error(
+        "axis {name} has no size: no array with this axis is read in the closure at {closure}\n  its index is made at {used}\n  help: read an array with this axis at the index, or give the extents: `each_of(extents, ..)`"
+    )]
+    UnboundAxis {
+        /// The name of the axis.
+        name: String,
+        /// The closure in which sizes are looked for.
+        closure: Loc,
+        /// The index.
+        used: Loc,
+    },
 }

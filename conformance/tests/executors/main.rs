@@ -3,4 +3,5 @@
 mod compile_once;
 mod derivatives;
 mod matrix;
+mod named;
 mod without_checks;

@@ -219,6 +219,53 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     }
 }
 
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    /// This array and others joined along an axis, in one traversal; along the others the extent is the least of all.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let (a, b) = (use_(&Vector::from([1, 2])), use_(&Vector::from([3])));
+    /// assert_eq!(Interpreter::new().run(a.concat_all_on::<1, _>([&b, &a, &b]))?.to_vec(), [1, 2, 3, 1, 2, 3]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn concat_all_on<const AXIS: usize, X: IntoAcc<Array<Sh, E>>>(
+        &self,
+        others: impl IntoIterator<Item = X>,
+    ) -> Self {
+        let axis = const { position::<Sh>(AXIS) };
+        let others = others.into_iter().map(X::into_acc);
+        let arrays: Vec<Self> = std::iter::once(self.clone()).chain(others).collect();
+        compose(&"concat", || {
+            let extents: Vec<_> = arrays.iter().map(|xs| xs.extent().parts()).collect();
+            // Where each array ends.
+            let ends: Vec<Exp<i64>> = extents
+                .iter()
+                .scan(lift(0i64), |end, extents| {
+                    *end += extents[axis];
+                    Some(*end)
+                })
+                .collect();
+            let least = |k: usize| extents.iter().skip(1).fold(extents[0][k], |n, extents| n.min(extents[k]));
+            let last = ends.len() - 1;
+            let shape = (0..Sh::RANK).map(|k| if k == axis { ends[last] } else { least(k) }).collect();
+            generate(Parts(shape), |ix: Sh::Exp| {
+                let ix = parts::<Sh>(ix);
+                let read = |k: usize| {
+                    let mut ix = ix.clone();
+                    if k > 0 {
+                        ix[axis] -= ends[k - 1];
+                    }
+                    element(&arrays[k], ix)
+                };
+                (0..last)
+                    .rev()
+                    .fold(read(last), |beyond, k| lift(ix[axis].lt(ends[k]).then_else::<E, _>(read(k), beyond)))
+            })
+        })
+    }
+}
+
 // The innermost dimension.
 impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     /// The first `n` elements of each row; all of them if there are fewer, none if `n` is negative.

@@ -13,3 +13,4 @@ pub(in crate::api) mod reduce;
 pub(in crate::api) mod reshape;
 pub(in crate::api) mod sort;
 pub(in crate::api) mod stencil;
+pub(in crate::api) mod windows;

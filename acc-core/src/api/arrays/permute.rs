@@ -1,8 +1,10 @@
 //! Forward and backward permutations.
 
 use crate::api::types::acc::{closed_ix, fun2};
+use crate::api::types::shape::{Parts, parts};
 use crate::api::{
-    Acc, Array, DIM1, Elt, Exp, Integral, IntoAcc, IntoExp, IntoIx, IxExp, NumScalar, Shape, Vector, constant,
+    Acc, Array, DIM1, Elt, Exp, Integral, IntoAcc, IntoExp, IntoIx, IxExp, NumScalar, Reducible, Shape, Vector,
+    constant,
 };
 use crate::builder::{self, AccOp, compose};
 use crate::data::EltType;
@@ -156,6 +158,86 @@ impl<E: Elt> Acc<Vector<E>> {
             let n = self.length().min(targets.length());
             let xs = self.backpermute(n, |i: Exp<i64>| i);
             xs.permute::<DIM1, _, _>(defaults, |new, _| new, |i| Some(targets.index(i)))
+        })
+    }
+}
+
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    /// Overwrites rows of `defaults`, along the outermost axis: row `k`, of any rank, becomes row `targets[k]`. Where
+    /// targets repeat the last row wins. Only as many rows are used as there are targets. Out of bounds is a fault.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let rows = use_(&Matrix::from([[1, 2], [3, 4]]));
+    /// let written = rows.scatter_rows(&Vector::from([2i64, 0]), fill((3, 2), 0));
+    /// assert_eq!(Interpreter::new().run(written)?, Matrix::from([[3, 4], [0, 0], [1, 2]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scatter_rows(&self, targets: impl IntoAcc<Vector<i64>>, defaults: impl IntoAcc<Array<Sh, E>>) -> Self
+    where
+        Sh: Reducible,
+    {
+        self.scatter_rows_with(targets, defaults, |new, _| new)
+    }
+
+    /// [`scatter_rows`](Acc::scatter_rows) where rows are combined with those that are there, by `combine(new, old)` of
+    /// their elements.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let rows = use_(&Matrix::from([[1, 2], [3, 4], [5, 6]]));
+    /// let sums = rows.scatter_rows_with(&Vector::from([1i64, 0, 1]), fill((2, 2), 0), |new, old| new + old);
+    /// assert_eq!(Interpreter::new().run(sums)?, Matrix::from([[3, 4], [6, 8]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scatter_rows_with<R: IntoExp<E>>(
+        &self,
+        targets: impl IntoAcc<Vector<i64>>,
+        defaults: impl IntoAcc<Array<Sh, E>>,
+        combine: impl FnOnce(E::Exp, E::Exp) -> R,
+    ) -> Self
+    where
+        Sh: Reducible,
+    {
+        let (targets, defaults) = (targets.into_acc(), defaults.into_acc());
+        compose(&"scatter_rows", || {
+            let mut used = self.extent().parts();
+            used[0] = used[0].min(targets.length());
+            let rows: Self = self.backpermute(Parts(used), |ix: Sh::Exp| ix);
+            let combine = |new, old| Loc::of_user(|| combine(new, old).into_exp());
+            rows.permute::<Sh, _, _>(defaults, combine, |ix| {
+                let mut target = parts::<Sh>(ix);
+                target[0] = targets.index(target[0]);
+                Some(Parts(target))
+            })
+        })
+    }
+
+    /// The rows at these positions, along the outermost axis: as many as there are indices. Out of bounds is a fault. Its derivative adds rows up.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let table = use_(&Matrix::from([[1, 2], [3, 4], [5, 6]]));
+    /// let rows = table.gather_rows(&Vector::from([2i64, 0, 2]));
+    /// assert_eq!(Interpreter::new().run(rows)?, Matrix::from([[5, 6], [1, 2], [5, 6]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn gather_rows(&self, indices: impl IntoAcc<Vector<i64>>) -> Self
+    where
+        Sh: Reducible,
+    {
+        let indices = indices.into_acc();
+        compose(&"gather_rows", || {
+            let mut shape = self.extent().parts();
+            shape[0] = indices.length();
+            self.backpermute(Parts(shape), |ix: Sh::Exp| {
+                let mut source = parts::<Sh>(ix);
+                source[0] = indices.index(source[0]);
+                Parts(source)
+            })
         })
     }
 }

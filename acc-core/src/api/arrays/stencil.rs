@@ -1,9 +1,9 @@
 //! Stencils: maps over a fixed neighbourhood of each element.
 
-use crate::api::types::acc::fun_ix;
+use crate::api::types::acc::{closed_ix, fun_ix};
 use crate::api::{Acc, Array, DIM1, DIM2, DIM3, Elt, Exp, IntoAcc, IntoExp, Reducible, Shape, constant};
-use crate::builder::{self, AccOp, Building, ExpRef, Frozen};
-use crate::data::unlinear_index;
+use crate::builder::{self, AccOp, AccRef, AccType, Building, ExpRef, Frozen};
+use crate::data::{EltType, unlinear_index};
 use crate::ir::{ArrayOp, Boundary, Loc, StencilInput};
 use std::ops::Index;
 
@@ -283,6 +283,39 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         let n: usize = S::extent().iter().product();
         let f = builder::lambda(vec![E::ty(); n], loc.clone(), |p| f(window::<Sh, E, S>(p)).into_exp().r);
         Acc::new(AccOp::Op(ArrayOp::Stencil { f, inputs: vec![self.input::<S>(edge, &loc)] }), loc)
+    }
+
+    /// Maps the index and a neighbourhood of each element; the result has the array's shape.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Vector::from([1i64, 2, 3]));
+    /// let ys = xs.istencil(Edge::Clamp, |i, s: Stencil3<i64>| i.eq(0).then_else(s[1], s[-1] + i * 10));
+    /// assert_eq!(Interpreter::new().run(ys)?.to_vec(), [2, 11, 22]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn istencil<S: Stencil<Sh, E>, B: Elt, R: IntoExp<B>>(
+        &self,
+        edge: Edge<E>,
+        f: impl FnOnce(Sh::Exp, S) -> R,
+    ) -> Acc<Array<Sh, B>> {
+        let loc = Loc::caller();
+        let n: usize = S::extent().iter().product();
+        let mut types = vec![E::ty(); n];
+        types.push(EltType::index(Sh::RANK));
+        let f = builder::lambda(types, loc.clone(), |p| {
+            f(Sh::unlift_index(p[n]), window::<Sh, E, S>(&p[..n])).into_exp().r
+        });
+        // Beside the array its indices, of which a window of one is read.
+        let indices = ArrayOp::Generate {
+            shape: closed_ix::<Sh>(&loc, self.extent()),
+            f: builder::lambda(vec![EltType::index(Sh::RANK)], loc.clone(), |p| p[0]),
+        };
+        let ty = AccType::array(Sh::RANK, EltType::index(Sh::RANK));
+        let xs = AccRef::new(AccOp::Op(indices), ty, loc.clone());
+        let indices = StencilInput { xs, window: vec![1; Sh::RANK], boundary: Boundary::Clamp };
+        Acc::new(AccOp::Op(ArrayOp::Stencil { f, inputs: vec![self.input::<S>(edge, &loc), indices] }), loc)
     }
 
     /// Maps a neighbourhood of each element of two arrays, on the intersection of their shapes. Each array has its own

@@ -72,7 +72,7 @@ impl AtPoint {
 }
 
 /// Arrays as the types say.
-pub(super) fn typed<A: Arrays>(arrays: &mut dyn Iterator<Item = AccRef>, loc: &Loc) -> A::Acc {
+pub(in crate::api) fn typed<A: Arrays>(arrays: &mut dyn Iterator<Item = AccRef>, loc: &Loc) -> A::Acc {
     Acc::<A>::raw(rebuild(&A::ty(), arrays, loc)).unlift()
 }
 
@@ -111,7 +111,7 @@ pub(super) fn tuple(parts: Vec<AccRef>, loc: &Loc) -> AccRef {
 }
 
 /// The arrays of an expression, left to right.
-pub(super) fn leaves(a: &AccRef, loc: &Loc) -> Vec<AccRef> {
+pub(in crate::api) fn leaves(a: &AccRef, loc: &Loc) -> Vec<AccRef> {
     let AccType::Tuple(types) = &a.ty else { return vec![a.clone()] };
     let parts = types.iter().enumerate().map(|(i, ty)| match &a.op {
         AccOp::Tuple(parts) => parts[i].clone(),

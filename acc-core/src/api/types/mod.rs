@@ -7,6 +7,7 @@ pub(in crate::api) mod class;
 pub(in crate::api) mod elt;
 pub(in crate::api) mod exp;
 pub(in crate::api) mod index;
+pub(in crate::api) mod ranked;
 pub(in crate::api) mod shape;
 pub(in crate::api) mod slice;
 pub(in crate::api) mod struct_of_arrays;

@@ -18,6 +18,8 @@ mod arrays;
 mod derivatives;
 mod elements;
 mod host;
+mod named;
+mod networks;
 mod scalars;
 
 use acc_core::prelude::*;
@@ -55,6 +57,8 @@ pub fn all() -> Vec<Case> {
         derivatives::cases(),
         elements::cases(),
         host::cases(),
+        named::cases(),
+        networks::cases(),
         scalars::cases(),
     ]
     .concat()

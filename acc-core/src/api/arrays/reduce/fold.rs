@@ -1,10 +1,7 @@
 //! Folds along the innermost dimension.
 
 use crate::api::types::acc::{closed_exp, fun2};
-use crate::api::types::shape::innermost;
-use crate::api::{
-    Acc, Array, DIM1, Elt, Exp, ExpOrd, Floating, IntoExp, Num, NumScalar, Reducible, Scalar, Shape, lift,
-};
+use crate::api::{Acc, Array, DIM1, Elt, Exp, ExpOrd, Floating, IntoExp, Num, NumScalar, Reducible, Scalar, Shape};
 use crate::builder::{AccOp, compose};
 use crate::ir::{ArrayOp, Loc};
 
@@ -155,65 +152,6 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         E: ExpOrd,
     {
         compose(&"maximum", || self.fold1(|a, b| E::greater(a.into_exp(), b.into_exp())))
-    }
-
-    /// The position of the least element of each row, an `i64`: the first if there are several; that of the first NaN if
-    /// there is one. A row without elements is a fault.
-    ///
-    /// ```
-    /// use acc_core::prelude::*;
-    /// let xs = use_(&Vector::from([3i32, 1, 2, 1]));
-    /// assert_eq!(Interpreter::new().run(xs.arg_min())?.value(), 1);
-    /// # Ok::<(), acc_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn arg_min<In: Shape>(&self) -> Acc<Array<In, i64>>
-    where
-        Sh: Reducible<Inner = In>,
-        E: ExpOrd,
-    {
-        self.arg_first(&"arg_min", |b, a| b.lt(a))
-    }
-
-    /// The position of the greatest element of each row, an `i64`: the first if there are several; that of the first NaN if
-    /// there is one. A row without elements is a fault.
-    ///
-    /// ```
-    /// use acc_core::prelude::*;
-    /// let xs = use_(&Vector::from([3i32, 1, 4, 4]));
-    /// assert_eq!(Interpreter::new().run(xs.arg_max())?.value(), 2);
-    /// # Ok::<(), acc_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn arg_max<In: Shape>(&self) -> Acc<Array<In, i64>>
-    where
-        Sh: Reducible<Inner = In>,
-        E: ExpOrd,
-    {
-        self.arg_first(&"arg_max", |b, a| b.gt(a))
-    }
-
-    /// The position of the first element that none is `better` than.
-    #[track_caller]
-    fn arg_first<In: Shape>(
-        &self,
-        name: &'static &'static str,
-        better: impl Fn(Exp<E>, Exp<E>) -> Exp<bool>,
-    ) -> Acc<Array<In, i64>>
-    where
-        Sh: Reducible<Inner = In>,
-        E: ExpOrd,
-    {
-        compose(name, || {
-            let pairs: Acc<Array<Sh, (E, i64)>> = self.imap(|ix, x| (x, innermost::<Sh>(ix)));
-            let best = pairs.fold1(|(a, i), (b, j)| {
-                let (a, b) = (lift::<E>(a), lift::<E>(b));
-                // Only a NaN differs from itself.
-                let later = a.eq(a) & (better(b, a) | b.ne(b));
-                (later.then_else(b, a), later.then_else(j, i))
-            });
-            best.map(|(_, i)| i)
-        })
     }
 
     /// The means of the rows: NaN of a row without elements.

@@ -1,0 +1,6 @@
+//! Windows over the spatial axes of images: convolutions, pooling, patches; padding.
+
+pub(in crate::api) mod convolution;
+pub(in crate::api) mod layout;
+pub(in crate::api) mod pad;
+pub(in crate::api) mod pooling;
