@@ -34,7 +34,7 @@ pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner_fol
     let is_outer = elements.is_some_and(|s| nests(p, defs, inner_fold, s, rank));
     let along = |axis: usize| {
         let moves: Vec<i64> = (0..p.ty(*xs).rank).map(|k| i64::from(k == axis)).collect();
-        reads(p, defs, *xs, &moves, MAX_FOLLOWED_STATEMENTS)
+        reads(defs, *xs, &moves, MAX_FOLLOWED_STATEMENTS)
     };
     let (lanes, inner) = (along(lane), along(p.ty(*xs).rank - 1));
     let side_by_side = lanes.near > 0 && (lanes.far == 0 || lanes.near >= inner.near);
@@ -91,7 +91,7 @@ impl Moving {
     }
 }
 
-fn reads(p: &Program, defs: &Definitions<'_>, a: ArrayId, moves: &[i64], depth: usize) -> Moving {
+fn reads(defs: &Definitions<'_>, a: ArrayId, moves: &[i64], depth: usize) -> Moving {
     let Some(s) = defs.get(a).filter(|_| depth > 0) else { return Moving::read(moves) };
     let of_function = |f: &Fun| {
         let moved = Moved::new(f, moves);
@@ -99,7 +99,7 @@ fn reads(p: &Program, defs: &Definitions<'_>, a: ArrayId, moves: &[i64], depth: 
         f.body.visit(0, &mut |n, _| {
             if let ScalarOp::Index(read) = &n.op {
                 let moves: Vec<i64> = read.index.iter().map(|v| moved.by(*v)).collect();
-                sum = sum.add(reads(p, defs, read.array, &moves, depth - 1));
+                sum = sum.add(reads(defs, read.array, &moves, depth - 1));
             }
         });
         sum
@@ -108,16 +108,16 @@ fn reads(p: &Program, defs: &Definitions<'_>, a: ArrayId, moves: &[i64], depth: 
         ArrayOp::Generate { f, .. } => of_function(f),
         ArrayOp::Map { f, xs, indexed } => {
             let own = if *indexed { of_function(f) } else { Moving::default() };
-            xs.iter().fold(own, |sum, x| sum.add(reads(p, defs, *x, moves, depth - 1)))
+            xs.iter().fold(own, |sum, x| sum.add(reads(defs, *x, moves, depth - 1)))
         }
         ArrayOp::Backpermute { index, xs, .. } => {
             let moved = Moved::new(index, moves);
             let moves: Vec<i64> = index.body.results.iter().map(|v| moved.by(*v)).collect();
-            reads(p, defs, *xs, &moves, depth - 1)
+            reads(defs, *xs, &moves, depth - 1)
         }
         ArrayOp::Replicate { axes, xs, .. } => {
             let kept = axes.iter().zip(moves).filter(|(a, _)| **a == Axis::All);
-            reads(p, defs, *xs, &kept.map(|(_, m)| *m).collect::<Vec<_>>(), depth - 1)
+            reads(defs, *xs, &kept.map(|(_, m)| *m).collect::<Vec<_>>(), depth - 1)
         }
         _ => Moving::read(moves),
     }

@@ -238,7 +238,9 @@ fn depends_on(region: &Region, axis: usize) -> Vec<bool> {
                 .any(|i| matches!(i, Ix::Affine { axis: a, scale, .. } if *a as usize == axis && *scale != 0));
         n.op.visit_operands(&mut |v| depends |= of.contains(&v));
         for r in n.op.regions() {
-            depends |= r.nodes.iter().fold(false, |any, n| acc_core::grow_stack(|| node(n, axis, of)) || any);
+            for n in &r.nodes {
+                depends |= acc_core::grow_stack(|| node(n, axis, of));
+            }
             depends |= r.results.iter().any(|v| of.contains(v));
         }
         if depends {
