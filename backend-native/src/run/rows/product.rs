@@ -40,7 +40,7 @@ const MIN_MULTIPLICATIONS: usize = 1 << 15;
 /// With so many terms there are no tiles, unless lanes lie side by side.
 const MIN_TERMS_WITHOUT_TILES: usize = super::MIN_CHUNKED_ROW;
 /// From so many rows or columns on it matters more that they are contiguous than how many there are.
-const MANY: usize = 32;
+const MIN_LONG_EXTENT: usize = 32;
 
 /// The memory layout of a matrix product. Strides are in elements.
 pub(in crate::run) struct Plan {
@@ -127,7 +127,7 @@ fn layout(c: &Contraction, extents: &[usize], values: &[Option<Value>]) -> Optio
     };
     let [mut rows, mut columns, mut loops] = c.roles().map(|axes| joined(&axes));
     let best = |dims: &mut Vec<Dim>| {
-        let key = |d: &Dim| (d.extent.min(MANY), d.strides.contains(&1), d.extent);
+        let key = |d: &Dim| (d.extent.min(MIN_LONG_EXTENT), d.strides.contains(&1), d.extent);
         let at = (0..dims.len()).max_by_key(|&at| (key(&dims[at]), at))?;
         Some(dims.remove(at))
     };
