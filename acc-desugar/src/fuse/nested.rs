@@ -10,10 +10,13 @@ use crate::analysis::contraction::{Definitions, contraction};
 use crate::analysis::operators::reductions;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Fun, PrimOp, Program, ScalarOp, Stmt, Val};
+use std::cell::Cell;
 use std::collections::HashMap;
 
-/// How many statements a value is followed through.
-const MAX_FOLLOWED_STATEMENTS: usize = 32;
+/// How many statements a value is followed through one after the other, and how many in all: what is used several times is
+/// followed as often.
+const MAX_FOLLOWED_DEPTH: usize = 32;
+const MAX_FOLLOWED_STATEMENTS: usize = 1024;
 
 /// Whether two nested folds can be one fold over the axes of both; the outer one is the inner one's only use. `rank` is that of
 /// the outermost fold's result.
@@ -34,7 +37,7 @@ pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner_fol
     let is_outer = elements.is_some_and(|s| nests(p, defs, inner_fold, s, rank));
     let along = |axis: usize| {
         let moves: Vec<i64> = (0..p.ty(*xs).rank).map(|k| i64::from(k == axis)).collect();
-        reads(defs, *xs, &moves, MAX_FOLLOWED_STATEMENTS)
+        reads(defs, *xs, &moves, MAX_FOLLOWED_DEPTH, &Cell::new(MAX_FOLLOWED_STATEMENTS))
     };
     let (lanes, inner) = (along(lane), along(p.ty(*xs).rank - 1));
     let side_by_side = lanes.near > 0 && (lanes.far == 0 || lanes.near >= inner.near);
@@ -91,15 +94,17 @@ impl Moving {
     }
 }
 
-fn reads(defs: &Definitions<'_>, a: ArrayId, moves: &[i64], depth: usize) -> Moving {
-    let Some(s) = defs.get(a).filter(|_| depth > 0) else { return Moving::read(moves) };
+/// The reads of an element of an array whose index moves so; `left` statements are followed in all.
+fn reads(defs: &Definitions<'_>, a: ArrayId, moves: &[i64], depth: usize, left: &Cell<usize>) -> Moving {
+    let Some(s) = defs.get(a).filter(|_| depth > 0 && left.get() > 0) else { return Moving::read(moves) };
+    left.set(left.get() - 1);
     let of_function = |f: &Fun| {
         let moved = Moved::new(f, moves);
         let mut sum = Moving::default();
         f.body.visit(0, &mut |n, _| {
             if let ScalarOp::Index(read) = &n.op {
                 let moves: Vec<i64> = read.index.iter().map(|v| moved.by(*v)).collect();
-                sum = sum.add(reads(defs, read.array, &moves, depth - 1));
+                sum = sum.add(reads(defs, read.array, &moves, depth - 1, left));
             }
         });
         sum
@@ -108,16 +113,16 @@ fn reads(defs: &Definitions<'_>, a: ArrayId, moves: &[i64], depth: usize) -> Mov
         ArrayOp::Generate { f, .. } => of_function(f),
         ArrayOp::Map { f, xs, indexed } => {
             let own = if *indexed { of_function(f) } else { Moving::default() };
-            xs.iter().fold(own, |sum, x| sum.add(reads(defs, *x, moves, depth - 1)))
+            xs.iter().fold(own, |sum, x| sum.add(reads(defs, *x, moves, depth - 1, left)))
         }
         ArrayOp::Backpermute { index, xs, .. } => {
             let moved = Moved::new(index, moves);
             let moves: Vec<i64> = index.body.results.iter().map(|v| moved.by(*v)).collect();
-            reads(defs, *xs, &moves, depth - 1)
+            reads(defs, *xs, &moves, depth - 1, left)
         }
         ArrayOp::Replicate { axes, xs, .. } => {
             let kept = axes.iter().zip(moves).filter(|(a, _)| **a == Axis::All);
-            reads(defs, *xs, &kept.map(|(_, m)| *m).collect::<Vec<_>>(), depth - 1)
+            reads(defs, *xs, &kept.map(|(_, m)| *m).collect::<Vec<_>>(), depth - 1, left)
         }
         _ => Moving::read(moves),
     }

@@ -57,7 +57,7 @@ pub(crate) use guards::Guard;
 pub(crate) use math::{expand, without_scales};
 pub(crate) use op::{Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, divisor, is_partial, visit_likely};
 pub(crate) use record::Record;
-pub(crate) use schedule::{Loop, row_major};
+pub(crate) use schedule::{Loop, MAX_UNROLLED_COPIES, row_major};
 pub use text::Kernels;
 pub(crate) use trivial::TRIVIAL_NODES;
 pub(crate) use verify::verify;

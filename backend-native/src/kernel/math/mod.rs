@@ -44,7 +44,8 @@ use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
 use smallvec::smallvec;
 use std::borrow::Cow;
-use write::{Values, Writer};
+pub(super) use write::Values;
+use write::Writer;
 
 /// The same body with its mathematical functions written out.
 pub(crate) fn expand(body: Body) -> Body {
@@ -61,7 +62,7 @@ pub(crate) fn expand(body: Body) -> Body {
         _ => None,
     });
     common::share(&mut region, &values);
-    Body { types: values.types, uniform: values.uniform, consts: values.consts, relaxed, region }
+    values.into_body(region, relaxed)
 }
 
 /// The body with each [`KernelOp::Scale`] written out, for executors that have no instruction for it.
@@ -77,8 +78,7 @@ pub(crate) fn without_scales(body: &Body) -> Cow<'_, Body> {
         }
         _ => None,
     });
-    let Values { types, uniform, consts, .. } = values;
-    Cow::Owned(Body { types, uniform, consts, relaxed: body.relaxed, region })
+    Cow::Owned(values.into_body(region, body.relaxed))
 }
 
 /// Whether a region has such a node.

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The values of a body that is being rewritten.
-pub(super) struct Values {
+pub(in crate::kernel) struct Values {
     pub types: Vec<ScalarType>,
     pub uniform: Vec<bool>,
     pub consts: Vec<(Val, Lit)>,
@@ -16,7 +16,7 @@ pub(super) struct Values {
 }
 
 impl Values {
-    pub(super) fn of(body: &Body) -> Values {
+    pub(in crate::kernel) fn of(body: &Body) -> Values {
         Values {
             types: body.types.clone(),
             uniform: body.uniform.clone(),
@@ -25,13 +25,13 @@ impl Values {
         }
     }
 
-    fn fresh(&mut self, ty: ScalarType, uniform: bool) -> Val {
+    pub(in crate::kernel) fn fresh(&mut self, ty: ScalarType, uniform: bool) -> Val {
         self.types.push(ty);
         self.uniform.push(uniform);
         Val(self.types.len() as u32 - 1)
     }
 
-    fn constant(&mut self, l: Lit) -> Val {
+    pub(in crate::kernel) fn constant(&mut self, l: Lit) -> Val {
         if let Some(&v) = self.known.get(&l) {
             return v;
         }
@@ -39,6 +39,12 @@ impl Values {
         self.known.insert(l, v);
         self.consts.push((v, l));
         v
+    }
+
+    /// The body with these values.
+    pub(in crate::kernel) fn into_body(self, region: Region, relaxed: bool) -> Body {
+        let Values { types, uniform, consts, known: _ } = self;
+        Body { types, uniform, consts, relaxed, region }
     }
 }
 
@@ -306,7 +312,7 @@ impl Writer<'_> {
         self.float_of(bits)
     }
 
-    /// A conditional. Both sides yield values of the same types.
+    /// A conditional whose first side hardly any point takes. Both sides yield values of the same types.
     pub(super) fn unlikely(
         &mut self,
         cond: Val,

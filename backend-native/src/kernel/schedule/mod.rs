@@ -63,7 +63,7 @@ impl Display for Illegal {
 }
 
 /// Copies of the body in all unrolled loops together.
-const MAX_UNROLLED_COPIES: usize = 64;
+pub(crate) const MAX_UNROLLED_COPIES: usize = 64;
 
 /// Rows of a register tile where extents are not known: with two vectors of each they take half of sixteen registers.
 const TILE_ROWS: usize = 4;

@@ -3,8 +3,9 @@
 //!
 //! This is for machine code alone: a read that would be out of bounds there makes it bail out, and the kernel runs as it was.
 
+use crate::kernel::math::Values;
 use crate::kernel::{Body, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Region};
-use acc_core::data::Lit;
+use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Loc, Val, Vals};
 use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
@@ -12,23 +13,26 @@ use std::collections::{HashMap, HashSet};
 impl Kernel {
     /// The kernel whose conditionals hold nothing but reads; none if it has no others.
     pub(crate) fn speculated(&self) -> Option<Kernel> {
-        let mut kernel = self.clone();
-        let body = &mut kernel.element;
+        let region = &self.element.region;
+        if !region.nodes.iter().any(|n| matches!(n.op, Op::If { .. })) {
+            return None;
+        }
+        let mut values = Values::of(&self.element);
         let (mut changes, mut nodes) = (false, Vec::new());
-        for n in std::mem::take(&mut body.region.nodes) {
+        for n in &region.nodes {
             match &n.op {
-                Op::If { cond, then, else_ } if else_.nodes.is_empty() => match parts(then, body) {
+                Op::If { cond, then, else_ } if else_.nodes.is_empty() => match parts(then, &self.element) {
                     Some(parts) => {
                         changes = true;
-                        parts.write(*cond, (&then.results, else_), &n, body, &mut nodes);
+                        parts.write(*cond, (&then.results, else_), n, &mut values, &mut nodes);
                     }
-                    None => nodes.push(n),
+                    None => nodes.push(n.clone()),
                 },
-                _ => nodes.push(n),
+                _ => nodes.push(n.clone()),
             }
         }
-        body.region.nodes = nodes;
-        changes.then_some(kernel)
+        let region = Region { params: region.params.clone(), nodes, results: region.results.clone() };
+        changes.then(|| Kernel { element: values.into_body(region, self.element.relaxed), ..self.clone() })
     }
 }
 
@@ -89,17 +93,25 @@ fn apart(index: &[Ix]) -> [SmallVec<[Ix; 4]>; 2] {
 
 impl Parts {
     /// Writes the parts in the place of a conditional node with these results.
-    fn write(self, cond: Val, (results, else_): (&[Val], &Region), of: &Node, body: &mut Body, nodes: &mut Vec<Node>) {
+    fn write(
+        self,
+        cond: Val,
+        (results, else_): (&[Val], &Region),
+        of: &Node,
+        values: &mut Values,
+        nodes: &mut Vec<Node>,
+    ) {
         nodes.extend(self.before);
         let reads: Vec<Val> = self.guarded.iter().flat_map(|n| n.results.iter().copied()).collect();
         let mut renamed: HashMap<Val, Val> = HashMap::new();
         if !self.guarded.is_empty() {
-            let values: Vals = reads.iter().map(|&v| fresh(body, v)).collect();
-            renamed.extend(reads.iter().copied().zip(values.iter().copied()));
-            let zeros = reads.iter().map(|&v| zero(body, v)).collect();
+            let types: Vec<ScalarType> = reads.iter().map(|v| values.types[v.index()]).collect();
+            let read: Vals = types.iter().map(|&ty| values.fresh(ty, false)).collect();
+            renamed.extend(reads.iter().copied().zip(read.iter().copied()));
+            let zeros = types.iter().map(|&ty| values.constant(Lit::zero(ty))).collect();
             let then = Region { params: Vec::new(), nodes: self.guarded, results: reads };
             let else_ = Region { params: Vec::new(), nodes: Vec::new(), results: zeros };
-            nodes.push(Node { results: values, op: Op::If { cond, then, else_ }, loc: of.loc.clone() });
+            nodes.push(Node { results: read, op: Op::If { cond, then, else_ }, loc: of.loc.clone() });
         }
         let now = |v: Val| renamed.get(&v).copied().unwrap_or(v);
         nodes.extend(self.after.into_iter().map(|mut n| {
@@ -112,23 +124,4 @@ impl Parts {
         };
         nodes.extend(of.results.iter().zip(results.iter().zip(&else_.results)).map(select));
     }
-}
-
-/// A new value of the type of another one.
-fn fresh(body: &mut Body, like: Val) -> Val {
-    body.types.push(body.ty(like));
-    body.uniform.push(false);
-    Val(body.types.len() as u32 - 1)
-}
-
-/// The zero of the type of a value.
-fn zero(body: &mut Body, like: Val) -> Val {
-    let zero = Lit::zero(body.ty(like));
-    if let Some((v, _)) = body.consts.iter().find(|(_, l)| *l == zero) {
-        return *v;
-    }
-    let v = fresh(body, like);
-    body.uniform[v.index()] = true;
-    body.consts.push((v, zero));
-    v
 }

@@ -33,8 +33,8 @@ const MAX_SPLIT_RESULTS: usize = 1 << 16;
 /// With fewer rows or columns than this, the generic fold is as fast.
 const MIN_EXTENT: usize = 4;
 /// With fewer terms or multiplications than this, register tiles are faster: a call takes as long as some thousand
-/// multiplications, and its tiles load and store all results for few terms. For 7 by 49 results of 7 terms they take a
-/// tenth of the time.
+/// multiplications, and its tiles load and store all results for few terms. Three products of 7 terms, 343 results for
+/// each of 50,000 elements, take 0.3 of the time.
 const MIN_TERMS: usize = 16;
 const MIN_MULTIPLICATIONS: usize = 1 << 15;
 /// With so many terms there are no tiles, unless lanes lie side by side.

@@ -1,6 +1,6 @@
-//! The nodes of a body in order: dispatch, conditionals and loops.
+//! The nodes of a body in order: dispatch, and loops.
 
-use crate::kernel::{Body, KernelOp, Node, Op, OpExt as _, Region, is_partial, region_cost};
+use crate::kernel::{Body, KernelOp, Node, Op, OpExt as _, Region, region_cost};
 use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
@@ -78,15 +78,7 @@ impl Emitter<'_> {
             Op::Own(KernelOp::Check { array, index }) => self.check(*array, index),
             Op::If { cond, then, else_ } => {
                 self.code.bail_out_on_fault();
-                if self.facts.uniformities[cond.index()] == Uniformity::Uniform {
-                    self.uniform_if(n, *cond, then, else_);
-                } else if self.scope.unlikely.contains(cond) && !is_partial(else_, &self.facts.body.consts) {
-                    self.unlikely_if(n, *cond, then, else_);
-                } else if matches!(self.code.mask, Mask::All) && guards_reads(then, else_) {
-                    self.whole_or_masked_if(n, *cond, then, else_);
-                } else {
-                    self.masked_if(n, *cond, then, else_);
-                }
+                self.conditional(n, *cond, then, else_);
             }
             Op::While { init, test, step } => {
                 self.code.bail_out_on_fault();
@@ -124,145 +116,11 @@ impl Emitter<'_> {
     }
 
     /// The operands, and their type, in which a value crosses blocks.
-    fn carried(&mut self, v: Val, level: Uniformity) -> (Parts, String) {
+    pub(super) fn carried(&mut self, v: Val, level: Uniformity) -> (Parts, String) {
         let el = element(self.ty(v));
         match level {
             Uniformity::Uniform | Uniformity::Affine(_) => (smallvec::smallvec![self.scope.scalar(v)], el.to_string()),
             Uniformity::Varying => (self.vectors(v), self.code.shape().of(el)),
-        }
-    }
-
-    /// A conditional with a uniform condition: a branch.
-    fn uniform_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
-        let c = self.scope.scalar(cond);
-        let (yes, no, join) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.label());
-        self.code.f.w.branch(&c, yes, no);
-        let mut sides = Vec::new();
-        for (start, region) in [(yes, then), (no, else_)] {
-            self.code.f.w.start(start);
-            self.region(region);
-            let results = n.results.iter().zip(&region.results);
-            let carried: Vec<_> = results.map(|(r, &v)| self.carried(v, self.facts.uniformities[r.index()])).collect();
-            sides.push((carried, self.code.f.w.block));
-            self.code.f.w.jump(join);
-        }
-        self.code.f.w.start(join);
-        for (k, &r) in n.results.iter().enumerate() {
-            let ty = &sides[0].0[k].1;
-            let operands = (0..sides[0].0[k].0.len()).map(|p| {
-                let [(a, from), (b, or)] = [0, 1].map(|s| (&sides[s].0[k].0[p], sides[s].1));
-                put!(self.code.f, "phi {ty} [ {a}, {from} ], [ {b}, {or} ]")
-            });
-            let operands: Parts = operands.collect();
-            self.scope.set(r, Value::from_operands(self.facts.uniformities[r.index()], operands));
-        }
-    }
-
-    /// A conditional whose first side hardly any lane takes: the second is computed for all lanes, and where some lane
-    /// takes the first, its results are put in place.
-    fn unlikely_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
-        self.region(else_);
-        let outer = self.code.mask.clone();
-        let conds = self.vectors(cond);
-        let mask: Parts = (0..self.code.width.parts).map(|p| self.code.and_mask(p, &conds[p])).collect();
-        let some = self.code.any_lane(&mask);
-        let kept: Vec<Parts> = else_.results.iter().map(|&v| self.vectors(v)).collect();
-        let (run, join, before) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.block);
-        self.code.f.w.unlikely_branch(&some, run, join);
-        self.code.f.w.start(run);
-        self.code.mask = Mask::Lanes(mask);
-        self.region(then);
-        let ty = self.code.mask_type();
-        let mixed = then.results.iter().zip(&kept).map(|(&v, kept)| {
-            let (t, own) = (self.code.vector(self.ty(v)), self.vectors(v));
-            let parts = own.iter().zip(kept).zip(&conds);
-            let mixed = parts.map(|((x, y), c)| put!(self.code.f, "select {ty} {c}, {t} {x}, {t} {y}"));
-            (mixed.collect(), t)
-        });
-        let mixed: Vec<(Parts, String)> = mixed.collect();
-        let after = self.code.f.w.block;
-        self.code.f.w.jump(join);
-        self.code.f.w.start(join);
-        self.code.mask = outer;
-        for ((&r, (mixed, t)), kept) in n.results.iter().zip(&mixed).zip(&kept) {
-            let parts = mixed.iter().zip(kept);
-            let parts = parts.map(|(x, y)| put!(self.code.f, "phi {t} [ {x}, {after} ], [ {y}, {before} ]")).collect();
-            self.scope.set(r, Value::Varying(parts));
-        }
-    }
-
-    /// A conditional of which often all lanes take the first side: where they do it runs without a mask, so that reads are
-    /// compared with bounds at both ends alone.
-    fn whole_or_masked_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
-        let conds = self.vectors(cond);
-        let nots = self.code.inverted(&conds);
-        let some = self.code.any_lane(&nots);
-        let (part, whole, join) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.label());
-        self.code.f.w.branch(&some, part, whole);
-        self.code.f.w.start(whole);
-        self.region(then);
-        let all: Vec<Parts> = then.results.iter().map(|&v| self.vectors(v)).collect();
-        let after_all = self.code.f.w.block;
-        self.code.f.w.jump(join);
-        self.code.f.w.start(part);
-        self.masked_if(n, cond, then, else_);
-        let masked: Vec<Parts> = n.results.iter().map(|&v| self.vectors(v)).collect();
-        let after = self.code.f.w.block;
-        self.code.f.w.jump(join);
-        self.code.f.w.start(join);
-        for ((&r, all), masked) in n.results.iter().zip(&all).zip(&masked) {
-            let t = self.code.vector(self.ty(r));
-            let parts = all.iter().zip(masked);
-            let phi =
-                |(x, y): (&Operand, &Operand)| put!(self.code.f, "phi {t} [ {x}, {after_all} ], [ {y}, {after} ]");
-            let parts = parts.map(phi).collect();
-            self.scope.set(r, Value::Varying(parts));
-        }
-    }
-
-    /// A conditional with a varying condition: each side runs under a mask, if any lane takes it.
-    fn masked_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
-        let outer = self.code.mask.clone();
-        let conds = self.vectors(cond);
-        let (ty, nots) = (self.code.mask_type(), self.code.inverted(&conds));
-        let mut sides: Vec<Vec<Parts>> = Vec::new();
-        for (region, flags) in [(then, &conds), (else_, &nots)] {
-            self.code.mask = outer.clone();
-            if region.nodes.is_empty() {
-                let values = region.results.iter().map(|&v| self.vectors(v));
-                sides.push(values.collect());
-                continue;
-            }
-            let mask: Parts = (0..self.code.width.parts).map(|p| self.code.and_mask(p, &flags[p])).collect();
-            let some = self.code.any_lane(&mask);
-            let (run, join, before) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.block);
-            self.code.f.w.branch(&some, run, join);
-            self.code.f.w.start(run);
-            self.code.mask = Mask::Lanes(mask);
-            self.region(region);
-            let results: Vec<(Parts, String)> =
-                region.results.iter().map(|&v| (self.vectors(v), self.code.vector(self.ty(v)))).collect();
-            let after = self.code.f.w.block;
-            self.code.f.w.jump(join);
-            self.code.f.w.start(join);
-            let merged = results.iter().map(|(parts, t)| {
-                // Zero where no lane runs, never poison, which would spread through masks.
-                let phi =
-                    parts.iter().map(|x| put!(self.code.f, "phi {t} [ {x}, {after} ], [ zeroinitializer, {before} ]"));
-                phi.collect()
-            });
-            let merged = merged.collect();
-            sides.push(merged);
-        }
-        self.code.mask = outer;
-        for (k, &r) in n.results.iter().enumerate() {
-            let t = self.code.vector(self.ty(r));
-            let parts = (0..self.code.width.parts).map(|p| {
-                let (c, x, y) = (&conds[p], &sides[0][k][p], &sides[1][k][p]);
-                put!(self.code.f, "select {ty} {c}, {t} {x}, {t} {y}")
-            });
-            let parts = parts.collect();
-            self.scope.set(r, Value::Varying(parts));
         }
     }
 
@@ -505,14 +363,6 @@ impl VectorCode {
         self.f.w.unlikely_branch(&stop, self.f.stop, go_on);
         self.f.w.start(go_on);
     }
-}
-
-/// Whether a conditional guards reads, and is short enough to be written twice.
-fn guards_reads(then: &Region, else_: &Region) -> bool {
-    const MAX_NODES: usize = 48;
-    let plain = then.nodes.iter().all(|n| n.op.regions().is_empty());
-    let reads = then.nodes.iter().any(|n| matches!(n.op, Op::Index(_)));
-    plain && reads && else_.nodes.is_empty() && then.nodes.len() <= MAX_NODES
 }
 
 /// Splits loop regions into varying plain arithmetic and uniform nodes, for code vector by vector; `None` if there is

@@ -1,5 +1,6 @@
 //! Loops around a body, and loops in it.
 
+mod conditionals;
 pub(crate) mod control;
 pub(crate) mod loop_state;
 pub(crate) mod multi_row;

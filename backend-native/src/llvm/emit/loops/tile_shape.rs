@@ -3,17 +3,16 @@
 //!
 //! The shape changes no bit of a result: each element is folded in the same order.
 
-use crate::kernel::{AxisKind, Kernel, Loop};
+use crate::kernel::{AxisKind, Kernel, Loop, MAX_UNROLLED_COPIES};
 use crate::llvm::Target;
-use crate::llvm::emit::{Uniformity, Width};
+use crate::llvm::emit::Width;
 
 /// The rows of a tile to choose from.
 const ROWS: [usize; 6] = [4, 6, 8, 7, 5, 3];
 /// Vectors of a row, at most.
 const MAX_VECTORS: usize = 2;
-/// Folded loops of so many iterations are unrolled, as long as there are not more copies of the body.
+/// Folded loops of so many iterations are unrolled.
 const MAX_UNROLLED_ITERATIONS: usize = 16;
-const MAX_COPIES: usize = 64;
 /// The vectors of partial results that fit into 16 and into 32 registers.
 const MAX_ACCUMULATORS: [usize; 2] = [12, 16];
 /// The time of a tile's step: two operations per vector, one of which waits for the one before in the same row; and what the
@@ -38,9 +37,7 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
     if !tile.unrolled || kernel.axes[tile.axis] != AxisKind::Parallel || lanes == tile.axis || others.count() > 0 {
         return None;
     }
-    let uniformity = |axis| if axis == lanes { Uniformity::Affine(1) } else { Uniformity::Uniform };
-    let axes: Vec<Uniformity> = (0..kernel.axes.len()).map(uniformity).collect();
-    let vector = Width::of(&kernel.element, &axes, target).lanes;
+    let (vector, _) = Width::lanes_of(&kernel.element, target);
     let vectors = extents[lanes].div_ceil(vector).clamp(1, MAX_VECTORS);
     let leaves: usize = kernel.outputs.iter().map(|o| o.values.len()).sum();
     let fits = |rows: &usize| rows * vectors * leaves <= accumulators(target);
@@ -53,7 +50,7 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
         let n = extents[axis];
         copies = copies.saturating_mul(n);
         let is_part = parts && axis == first;
-        if is_part || !(1..=MAX_UNROLLED_ITERATIONS).contains(&n) || copies > MAX_COPIES {
+        if is_part || !(1..=MAX_UNROLLED_ITERATIONS).contains(&n) || copies > MAX_UNROLLED_COPIES {
             break;
         }
         loops.retain(|l| l.axis != axis || l.step == 1);
@@ -81,5 +78,6 @@ fn time(all: usize, rows: usize, vectors: usize) -> usize {
 
 /// The rows of the tiles behind the last full one.
 pub(super) fn rests(rows: usize) -> impl Iterator<Item = usize> {
-    [rows / 2, 1].into_iter().filter(move |&size| size > 0 && size < rows).take(if rows > 3 { 2 } else { 1 })
+    // Half of two or three rows is one.
+    [rows / 2, 1].into_iter().skip(usize::from(rows < 4))
 }

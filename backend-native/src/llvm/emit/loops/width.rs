@@ -32,6 +32,21 @@ impl Width {
     /// As many lanes as a register has of the body's dominant type; as many vectors as a processor overlaps. `axes` says
     /// how each axis varies over the lanes.
     pub(crate) fn of(body: &Body, axes: &[Uniformity], target: &Target) -> Width {
+        let (lanes, size) = Width::lanes_of(body, target);
+        let parts = match () {
+            () if size > MAX_PAIRED_BODY_NODES || lanes >= 32 => 1,
+            () if size <= MAX_LOOP_BODY_NODES
+                && carried(body, axes).is_some_and(|n| n * LOOP_VECTORS + RESERVED_REGISTERS <= target.registers()) =>
+            {
+                LOOP_VECTORS
+            }
+            () => 2,
+        };
+        Width { lanes, parts }
+    }
+
+    /// As many lanes as a register has of the body's dominant type, and the number of the nodes that are likely computed.
+    pub(crate) fn lanes_of(body: &Body, target: &Target) -> (usize, usize) {
         let (mut by_size, mut size) = ([0usize; 9], 0);
         visit_likely(&body.region, &mut |n| {
             size += 1;
@@ -45,17 +60,7 @@ impl Width {
             by_size[body.ty(v).size()] += 1;
         }
         let widest = (1..=8).rev().max_by_key(|&s| by_size[s]).unwrap_or(4);
-        let lanes = (target.register / widest).clamp(4, 32);
-        let parts = match () {
-            () if size > MAX_PAIRED_BODY_NODES || lanes >= 32 => 1,
-            () if size <= MAX_LOOP_BODY_NODES
-                && carried(body, axes).is_some_and(|n| n * LOOP_VECTORS + RESERVED_REGISTERS <= target.registers()) =>
-            {
-                LOOP_VECTORS
-            }
-            () => 2,
-        };
-        Width { lanes, parts }
+        ((target.register / widest).clamp(4, 32), size)
     }
 
     /// Elements of a step.
