@@ -1,4 +1,5 @@
-//! Delays the end of the process while a thread is inside LLVM, whose global data is destroyed then.
+//! Delays the end of the process while a thread is inside LLVM, whose global data is destroyed then, and `fork` while
+//! the library registers exit handlers.
 //!
 //! Exit handlers run in reverse order of registration. The library registers handlers while it is loaded, and whenever
 //! it first needs some of its data, so that a handler registered with `atexit` may run after some of its. But the
@@ -8,6 +9,10 @@
 //! they do. A handler of `atexit` covers the rest of the time, and systems on which main threads end otherwise. A
 //! thread that never used this crate and ends the process while the library settles, some milliseconds in all, is not
 //! delayed.
+//!
+//! The C library registers handlers under a lock that it does not release in a child of `fork`: a child of a process in
+//! which another thread was registering one would wait forever when it ends. So `fork` waits until the library has
+//! [settled](settle), and the library does not begin to settle during a `fork`.
 
 use crate::fork;
 use std::cell::Cell;
@@ -19,11 +24,14 @@ struct Gate {
     inside: usize,
     /// How many threads may be registering exit handlers of the library.
     settling: usize,
+    /// How many threads are in `fork`.
+    forking: usize,
     /// Whether the process is ending.
     closed: bool,
 }
 
-static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, settling: 0, closed: false });
+static GATE: Mutex<Gate> = Mutex::new(Gate { inside: 0, settling: 0, forking: 0, closed: false });
+/// Notified when any of the counts has become smaller.
 static LEFT: Condvar = Condvar::new();
 
 thread_local! {
@@ -33,8 +41,8 @@ thread_local! {
     static END: End = const { End };
 }
 
-/// The longest delay of the end of the process.
-const MAX_EXIT_WAIT: Duration = Duration::from_secs(10);
+/// The longest delay of the end of the process, and of `fork`.
+const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// The thread is inside the library until this is dropped.
 pub(super) struct Inside(());
@@ -73,8 +81,36 @@ pub(super) struct Settling(());
 
 /// To be held around loading the library, and its first uses, which register exit handlers.
 pub(super) fn settle() -> Settling {
-    GATE.lock().unwrap_or_else(PoisonError::into_inner).settling += 1;
+    hold_forks_back();
+    let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (mut gate, _) =
+        LEFT.wait_timeout_while(gate, MAX_WAIT, |gate| gate.forking > 0).unwrap_or_else(PoisonError::into_inner);
+    gate.settling += 1;
     Settling(())
+}
+
+/// Registers the handlers around `fork`.
+fn hold_forks_back() {
+    #[cfg(unix)]
+    {
+        extern "C" fn before() {
+            let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
+            // What this thread is settling itself would never end.
+            let inside = DEPTH.try_with(Cell::get).unwrap_or(0) > 0;
+            let settling = |gate: &mut Gate| gate.settling > 0 && !inside;
+            let (mut gate, _) =
+                LEFT.wait_timeout_while(gate, MAX_WAIT, settling).unwrap_or_else(PoisonError::into_inner);
+            gate.forking += 1;
+        }
+        extern "C" fn after() {
+            GATE.lock().unwrap_or_else(PoisonError::into_inner).forking -= 1;
+            LEFT.notify_all();
+        }
+        static ONCE: std::sync::Once = std::sync::Once::new();
+        // SAFETY: functions without arguments that do not unwind. If registration fails for lack of memory, `fork` does
+        // not wait.
+        ONCE.call_once(|| _ = unsafe { libc::pthread_atfork(Some(before), Some(after), None) });
+    }
 }
 
 /// As [`settle`], for use number `number`, from 0: the library creates global data on first use, more and more rarely.
@@ -107,7 +143,7 @@ extern "C" fn close() {
     // The library itself may be ending the process.
     let own = DEPTH.try_with(|depth| usize::from(depth.get() > 0)).unwrap_or(0);
     // The process ends in both cases, whether all have left or time is up.
-    let _ = LEFT.wait_timeout_while(gate, MAX_EXIT_WAIT, |gate| gate.inside > own);
+    let _ = LEFT.wait_timeout_while(gate, MAX_WAIT, |gate| gate.inside > own);
 }
 
 /// A thread-local value whose destructor waits.
@@ -120,7 +156,7 @@ impl Drop for End {
         } else if !fork::is_child() && DEPTH.try_with(Cell::get).unwrap_or(0) == 0 {
             let gate = GATE.lock().unwrap_or_else(PoisonError::into_inner);
             // The thread ends in both cases, whether the library has settled or time is up.
-            let _ = LEFT.wait_timeout_while(gate, MAX_EXIT_WAIT, |gate| gate.settling > 0);
+            let _ = LEFT.wait_timeout_while(gate, MAX_WAIT, |gate| gate.settling > 0);
         }
     }
 }

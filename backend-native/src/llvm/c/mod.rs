@@ -84,8 +84,8 @@ impl Engine {
     /// Loads a library and prepares it for this machine; the error says why it is of no use.
     pub(super) fn open(path: &Path) -> Result<Engine, String> {
         let _inside = exit::enter()?;
-        exit::watch();
         let _settling = exit::settle();
+        exit::watch();
         let functions = Functions::load(path)?;
         let f = &functions;
         let (mut major, mut minor, mut patch) = (0, 0, 0);
