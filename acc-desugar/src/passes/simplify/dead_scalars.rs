@@ -17,7 +17,7 @@ pub(crate) fn pass<'p>(
     if !rules.on("dead_scalars") {
         return Ok(Cow::Borrowed(p));
     }
-    try_map_funs(p, &mut |f| {
+    try_map_funs(p, &mut |_, f| {
         limits.check()?;
         let live = live_values(f);
         let mut f = f.clone();

@@ -16,7 +16,7 @@ pub(crate) fn pass<'p>(
     if !rules.on("invariants") {
         return Ok(Cow::Borrowed(p));
     }
-    try_map_funs(p, &mut |f| {
+    try_map_funs(p, &mut |_, f| {
         limits.check()?;
         let mut f = f.clone();
         region(&mut f.body, limits)?;

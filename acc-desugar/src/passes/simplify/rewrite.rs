@@ -3,20 +3,24 @@
 //! After the pass no local rule applies to a node, except where a value became known later in the same region.
 
 use super::rules::{LOCAL, Replace};
-use super::walk::{is_speculable, try_map_funs};
+use super::walk::{is_speculable, known_extents, try_map_funs};
 use crate::settings::Rules;
 use crate::settings::Settings;
 use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{Foreign, Fun, Loc, Node, PrimOp, Program, Region, ScalarOp, Val, Vals};
+use acc_core::ir::{ArrayId, Foreign, Fun, Loc, Node, PrimOp, Program, Region, ScalarOp, Val, Vals};
 use acc_core::{Error, RunLimits, grow_stack};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub(crate) fn pass<'p>(
     p: &'p Program,
     &Settings { rules, limits, .. }: &Settings<'_>,
 ) -> Result<Cow<'p, Program>, Error> {
-    try_map_funs(p, &mut |f| Rewriter::run(f, rules, limits)).map(Cow::Owned)
+    try_map_funs(p, &mut |op, f| {
+        let is_closed = op.closed().iter().any(|of| std::ptr::eq(*of, f));
+        Rewriter::run(f, if is_closed { HashSet::new() } else { known_extents(op) }, rules, limits)
+    })
+    .map(Cow::Owned)
 }
 
 /// How many nodes are rewritten between two looks at the limits.
@@ -27,6 +31,9 @@ const MAX_RULES_PER_NODE: usize = 16;
 
 /// How much work the branches of a conditional may be to become a select.
 const MAX_SELECTED_WORK: u32 = 6;
+
+/// The same for conditionals that yield conditions.
+const MAX_CONDITION_WORK: u32 = 24;
 
 /// What local rules see: the values defined so far.
 pub(super) struct Definitions {
@@ -67,6 +74,8 @@ struct Rewriter<'a> {
     /// Nodes until the limits are looked at again.
     left: u32,
     known: Definitions,
+    /// Arrays whose extents are known, so that asking for them evaluates nothing.
+    extents: HashSet<ArrayId>,
     /// From old values to new ones.
     vals: HashMap<Val, Val>,
     /// What was computed in this region and those around.
@@ -76,11 +85,11 @@ struct Rewriter<'a> {
 }
 
 impl<'a> Rewriter<'a> {
-    fn run(old: &'a Fun, rules: &'a Rules, limits: &'a RunLimits) -> Result<Fun, Error> {
+    fn run(old: &'a Fun, extents: HashSet<ArrayId>, rules: &'a Rules, limits: &'a RunLimits) -> Result<Fun, Error> {
         limits.check()?;
         let known = Definitions { types: Vec::new(), definitions: HashMap::new() };
         let (vals, done, added) = (HashMap::new(), HashMap::new(), Vec::new());
-        let mut r = Rewriter { old, rules, limits, left: NODES_BETWEEN_CHECKS, known, vals, done, added };
+        let mut r = Rewriter { old, rules, limits, left: NODES_BETWEEN_CHECKS, known, extents, vals, done, added };
         let body = r.region(&old.body)?;
         Ok(Fun { types: r.known.types, body })
     }
@@ -169,7 +178,10 @@ impl<'a> Rewriter<'a> {
             return self.inline(if c.bits != 0 { then } else { else_ }, nodes);
         }
         let (mut then, mut else_) = (self.region(then)?, self.region(else_)?);
-        let small = work(&then).and_then(|t| Some(t + work(&else_)?)).is_some_and(|w| w <= MAX_SELECTED_WORK);
+        // Conditions of several parts: to look at all of them is faster than to branch at each.
+        let is_condition = n.results.iter().all(|&v| self.old.ty(v) == ScalarType::Bool);
+        let most = if is_condition { MAX_CONDITION_WORK } else { MAX_SELECTED_WORK };
+        let small = self.work(&then).and_then(|t| Some(t + self.work(&else_)?)).is_some_and(|w| w <= most);
         if !(self.rules.on("small_branches") && small) {
             return Ok(self.push(n, ScalarOp::If { cond, then, else_ }, nodes));
         }
@@ -181,6 +193,20 @@ impl<'a> Rewriter<'a> {
             results.extend(self.emit(ScalarOp::Select { cond, then, else_ }, vec![ty], &n.loc, nodes));
         }
         Ok(results)
+    }
+
+    /// How much work a region is; `None` if it holds more than cheap total operations.
+    fn work(&self, r: &Region) -> Option<u32> {
+        r.nodes.iter().try_fold(0, |sum, n| {
+            let cheap = match &n.op {
+                ScalarOp::Const(_) => 0,
+                ScalarOp::Prim(p, _) if is_cheap(*p) => 1,
+                ScalarOp::Extent { array, .. } if self.extents.contains(array) => 1,
+                op if is_speculable(op) && !matches!(op, ScalarOp::Prim(..)) => 1,
+                _ => return None,
+            };
+            Some(sum + cheap)
+        })
     }
 
     /// A node without regions: by the local rules, then by what is computed already.
@@ -220,19 +246,6 @@ impl<'a> Rewriter<'a> {
         }
         results
     }
-}
-
-/// How much work a region is; `None` if it holds more than cheap total operations.
-fn work(r: &Region) -> Option<u32> {
-    r.nodes.iter().try_fold(0, |sum, n| {
-        let cheap = match &n.op {
-            ScalarOp::Const(_) => 0,
-            ScalarOp::Prim(p, _) if is_cheap(*p) => 1,
-            op if is_speculable(op) && !matches!(op, ScalarOp::Prim(..)) => 1,
-            _ => return None,
-        };
-        Some(sum + cheap)
-    })
 }
 
 /// About as fast as an addition.

@@ -318,10 +318,47 @@ fn small_total_branches_become_a_select() {
 /// A read, a division, a measured array and a loop stay where they are demanded.
 #[test]
 fn what_is_not_total_stays_in_its_branch() {
-    for partial in ["xs[%x]", "quot(1i64, %x)", "extent(xs, 0)"] {
-        let kept = map_i64(&format!("if lt(%x, 0i64) {{ yield {partial} }} else {{ yield %x }}"));
+    for partial in ["xs[%x]", "quot(1i64, %x)", "extent(other, 0)"] {
+        let kept = format!(
+            "program(xs: [1]i64, other: [1]i64) {{
+               ys: [1]i64 = map(xs, f: |%x: i64| if lt(%x, 0i64) {{ yield {partial} }} else {{ yield %x }})
+               yield ys
+             }}"
+        );
         becomes(&kept, &kept);
     }
+}
+
+/// The extents of an operand, and of what the result has its extents from, are known before any element is computed.
+#[test]
+fn conditions_on_known_extents_are_one_condition() {
+    let program = |condition: &str| {
+        format!(
+            "program(xs: [2]f64) {{
+               ys: [2]bool = generate(shape: || (extent(xs, 0), extent(xs, 1)), f: |%i: i64, %j: i64| {{ {condition} }})
+               yield ys
+             }}"
+        )
+    };
+    becomes(
+        &program(
+            "%a: bool = if gt(%i, 0i64) { yield lt(%i, sub(extent(xs, 0), 1i64)) } else { yield false }
+             %b: bool = if %a {
+               %c: bool = if gt(%j, 0i64) { yield lt(%j, sub(extent(xs, 1), 1i64)) } else { yield false }
+               yield %c
+             } else { yield false }
+             yield %b",
+        ),
+        &program(
+            "%zero = 0i64
+             %a = gt(%i, %zero)
+             %n = extent(xs, 0)
+             %one = 1i64
+             %b = and(%a, lt(%i, sub(%n, %one)))
+             %c = and(gt(%j, %zero), lt(%j, sub(extent(xs, 1), %one)))
+             yield and(%b, %c)",
+        ),
+    );
 }
 
 #[test]

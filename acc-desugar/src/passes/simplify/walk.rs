@@ -1,7 +1,8 @@
 //! Programs and their operations, rebuilt with parts replaced.
 
-use acc_core::ir::{ArrayId, ArrayOp, Block, Closed, Fun, Ir, Mapper, Program, Region, ScalarOp, Stmt};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Closed, Fun, Ir, Mapper, OpPart, Program, ScalarOp, Stmt};
 use acc_core::{Error, RunLimits};
+use std::collections::HashSet;
 use std::convert::Infallible;
 
 /// Whether a node may be evaluated where it was not: it cannot fault, it ends, and it evaluates no array.
@@ -44,32 +45,62 @@ impl<'a> Watch<'a> {
 
 /// The program with every scalar function replaced.
 pub fn map_funs(p: &Program, f: &mut dyn FnMut(&Fun) -> Fun) -> Program {
-    Program { types: p.types.clone(), names: p.names.clone(), body: block_funs(&p.body, f) }
+    let mapped = try_map_funs(p, &mut |_, fun| Ok::<_, Infallible>(f(fun)));
+    mapped.unwrap_or_else(|never| match never {})
 }
 
-/// The same with functions that may fail: the first error ends it.
-pub(super) fn try_map_funs<E>(p: &Program, f: &mut dyn FnMut(&Fun) -> Result<Fun, E>) -> Result<Program, E> {
-    let mut failed = None;
-    let mapped = map_funs(p, &mut |fun| {
-        // After an error nothing is of use: what is left becomes nothing, at no cost.
-        let outcome = if failed.is_none() { f(fun).map_err(|e| failed = Some(e)) } else { Err(()) };
-        let nothing = Region { params: Vec::new(), nodes: Vec::new(), results: Vec::new() };
-        outcome.unwrap_or(Fun { types: Vec::new(), body: nothing })
+/// The same with functions that may fail, the first error of which ends it, given the operation of each.
+pub(super) fn try_map_funs<E>(p: &Program, f: &mut OnFun<'_, E>) -> Result<Program, E> {
+    Ok(Program { types: p.types.clone(), names: p.names.clone(), body: block_funs(&p.body, f)? })
+}
+
+/// What becomes of the function of an operation.
+pub(super) type OnFun<'a, E> = dyn FnMut(&ArrayOp, &Fun) -> Result<Fun, E> + 'a;
+
+fn block_funs<E>(b: &Block, f: &mut OnFun<'_, E>) -> Result<Block, E> {
+    let stmts = b.stmts.iter().map(|s| {
+        let op = s.op.try_map(&mut Functions { of: &s.op, f: &mut *f })?;
+        Ok(Stmt { results: s.results.clone(), op, loc: s.loc.clone() })
     });
-    match failed {
-        Some(e) => Err(e),
-        None => Ok(mapped),
+    let stmts = stmts.collect::<Result<_, E>>()?;
+    Ok(Block { params: b.params.clone(), stmts, results: b.results.clone() })
+}
+
+struct Functions<'a, 'b, E> {
+    of: &'a ArrayOp,
+    f: &'a mut OnFun<'b, E>,
+}
+
+impl<E> Mapper<Ir, Ir> for Functions<'_, '_, E> {
+    type Error = E;
+
+    fn array(&mut self, a: &ArrayId) -> Result<ArrayId, E> {
+        Ok(*a)
+    }
+    fn arrays(&mut self, all: &Vec<ArrayId>) -> Result<Vec<ArrayId>, E> {
+        Ok(all.clone())
+    }
+    fn fun(&mut self, _: Closed, f: &Fun) -> Result<Fun, E> {
+        (self.f)(self.of, f)
+    }
+    fn block(&mut self, b: &Block) -> Result<Block, E> {
+        block_funs(b, self.f)
     }
 }
 
-fn block_funs(b: &Block, f: &mut dyn FnMut(&Fun) -> Fun) -> Block {
-    let stmt = |s: &Stmt, f: &mut dyn FnMut(&Fun) -> Fun| Stmt {
-        results: s.results.clone(),
-        op: map_op(&s.op, f, &mut |a| a, &mut block_funs),
-        loc: s.loc.clone(),
-    };
-    let stmts = b.stmts.iter().map(|s| stmt(s, f)).collect();
-    Block { params: b.params.clone(), stmts, results: b.results.clone() }
+/// The arrays whose extents are known when an operation evaluates its functions of elements: its operands, and those that the
+/// extents of its result depend on.
+pub(super) fn known_extents(op: &ArrayOp) -> HashSet<ArrayId> {
+    let mut known: HashSet<ArrayId> = op.arrays().into_iter().collect();
+    for part in op.parts() {
+        if let OpPart::Fun(_, Closed::Extents, f) = part {
+            known.extend(f.body.nodes.iter().filter_map(|n| match n.op {
+                ScalarOp::Extent { array, .. } => Some(array),
+                _ => None,
+            }));
+        }
+    }
+    known
 }
 
 /// What [`map_op`] does with an inner block, given what it does with functions.
