@@ -48,6 +48,38 @@ fn branches_of_scalars() {
     );
 }
 
+/// Reads at a step that never meet are gathered together, whether they have one adjoint or several, and cover the array or not.
+#[test]
+fn reads_at_a_step() {
+    let pool = |reads: &str, step: u32| {
+        format!(
+            "program(x: [2]f64, w: [1]f64) {{
+               y: [2]f64 = generate(shape: || (quot(extent(x, 0), {step}i64), quot(extent(x, 1), {step}i64)), f: |%i: i64, %j: i64| {{
+                 %a = mul(%i, {step}i64)
+                 %b = mul(%j, {step}i64)
+                 %a1 = add(%a, 1i64)
+                 %b1 = add(%b, 1i64)
+                 yield {reads}
+               }})
+               yield y
+             }}"
+        )
+    };
+    let all = "mul(add(add(x[%a, %b], x[%a, %b1]), add(x[%a1, %b], x[%a1, %b1])), 0.25f64)";
+    let weighted = "add(add(mul(x[%a, %b], w[0i64]), sin(x[%a, %b1])), add(mul(x[%a1, %b], w[1i64]), x[%a1, %b1]))";
+    let some = "add(x[%a, %b], mul(x[%a1, %b1], 3.0f64))";
+    let one_axis = "mul(x[%a, %j], exp(x[%a1, %j]))";
+    let twice = "add(mul(x[%a, %b], x[%a, %b]), x[%a1, %b])";
+    let guarded = "if lt(%i, %j) { yield add(x[%a, %b], x[%a, %b1]) } else { yield x[%a1, %b1] }";
+    for reads in [all, weighted, some, one_axis, twice, guarded] {
+        for step in [2, 3] {
+            for shape in [[4, 6], [7, 9]] {
+                check_with(&pool(reads, step), &[&shape, &[2]]);
+            }
+        }
+    }
+}
+
 #[test]
 fn loops_of_scalars() {
     check_with(

@@ -22,6 +22,13 @@ pub(super) enum Uniform {
 pub(super) type Sum = Affine<Uniform, u32>;
 
 impl Uniform {
+    pub(super) fn literal(&self) -> Option<i64> {
+        match self {
+            Uniform::Literal(n) => Some(*n),
+            Uniform::Extent(..) | Uniform::Of(..) => None,
+        }
+    }
+
     /// The integer in another function.
     pub(super) fn write(&self, c: &mut Code) -> Val {
         match self {
@@ -46,10 +53,7 @@ impl Numbers for Uniforms {
     }
 
     fn constant(&self, n: &Uniform) -> Option<i64> {
-        match n {
-            Uniform::Literal(n) => Some(*n),
-            Uniform::Extent(..) | Uniform::Of(..) => None,
-        }
+        n.literal()
     }
 
     fn apply(&mut self, op: PrimOp, a: &Uniform, b: &Uniform) -> Option<Uniform> {

@@ -1,11 +1,12 @@
 //! Adjoints of reads: gathers where the index can be solved for the points that read, else scatters.
 //!
 //! An index of sums of the point's coordinates is solved for them ([`gather`](super::gather)). Any other read is a permute
-//! that adds to the adjoint so far.
+//! that adds to the adjoint so far. Reads that never meet, as those of a pool, are gathered together.
 
 use super::super::sweep::{Site, Swept};
 use super::super::writer::adder;
 use super::Reverse;
+use super::gather::{Read, are_apart};
 use super::lanes::Lanes;
 use acc_core::Error;
 use acc_core::ad::Code;
@@ -15,28 +16,37 @@ use acc_core::ir::{ArrayId, ArrayOp, Fun, Val};
 impl Reverse<'_, '_> {
     /// The contributions of all reads of a function of points.
     pub(super) fn sites(&mut self, lanes: &Lanes, swept: &Swept) -> Result<(), Error> {
-        for site in &swept.sites {
-            let around = std::mem::replace(&mut self.w.loc, site.loc.clone());
+        for sites in apart(&swept.sites) {
+            let around = std::mem::replace(&mut self.w.loc, sites[0].loc.clone());
             if !self.w.loc.is_known() {
                 self.w.loc = around.clone();
             }
-            self.site(lanes, swept.code.clone(), site);
+            self.contributions(lanes, &swept.code, &sites);
             self.w.loc = around;
         }
         Ok(())
     }
 
-    /// The contribution of a read of a function of points.
-    pub(super) fn site(&mut self, lanes: &Lanes, code: Code, site: &Site) {
-        let values = self.site_values(lanes, code.clone(), site);
-        match site.sums.as_deref().and_then(|sums| self.gathered(site.array, sums, values)) {
+    /// The contribution of reads of one array that are apart from each other.
+    fn contributions(&mut self, lanes: &Lanes, code: &Code, sites: &[&Site]) {
+        let array = sites[0].array;
+        let mut values: Vec<ArrayId> = Vec::new();
+        for (k, site) in sites.iter().enumerate() {
+            let same = sites[..k].iter().position(|s| s.leaves == site.leaves && s.guard == site.guard);
+            values.push(same.map_or_else(|| self.site_values(lanes, code.clone(), site), |k| values[k]));
+        }
+        let reads = sites.iter().zip(&values).map(|(s, &values)| Some(Read { sums: s.sums.as_deref()?, values }));
+        let reads: Option<Vec<Read<'_>>> = reads.collect();
+        match reads.and_then(|reads| self.gathered(array, &reads)) {
             Some(adjoint) => {
                 self.w.note_of("read", "gathered: the index of an element says which points read it");
-                self.contribute_points(site.array, adjoint);
+                self.contribute_points(array, adjoint);
             }
             None => {
-                self.w.note_of("read", "scattered: the index is no sum of coordinates");
-                self.scatter(lanes, code, site, values);
+                for (site, values) in sites.iter().zip(values) {
+                    self.w.note_of("read", "scattered: the index is no sum of coordinates");
+                    self.scatter(lanes, code.clone(), site, values);
+                }
             }
         }
     }
@@ -89,4 +99,22 @@ impl Reverse<'_, '_> {
         let sum = self.w.add(ty, ArrayOp::Permute { defaults, xs: values, combine, target });
         self.contribute(a, sum);
     }
+}
+
+/// Reads of which no two in one group ever read the same element, as far as that is seen.
+fn apart(sites: &[Site]) -> Vec<Vec<&Site>> {
+    let mut groups: Vec<Vec<&Site>> = Vec::new();
+    for site in sites {
+        let joins = |group: &Vec<&Site>| {
+            group.iter().all(|other| {
+                let sums = site.sums.as_deref().zip(other.sums.as_deref());
+                other.array == site.array && sums.is_some_and(|(a, b)| are_apart(a, b))
+            })
+        };
+        match groups.iter_mut().find(|group| joins(group)) {
+            Some(group) => group.push(site),
+            None => groups.push(vec![site]),
+        }
+    }
+    groups
 }
