@@ -4,6 +4,7 @@
 mod common;
 
 mod comparisons;
+mod guarded;
 mod interleaved;
 mod layout;
 mod multi_row;

@@ -5,6 +5,7 @@ mod common;
 
 mod column_blocks;
 mod fallible;
+mod guarded_terms;
 mod pairwise_folds;
 mod register_tiles;
 mod scans;

@@ -1,13 +1,14 @@
 //! What the code written so far has defined for a body.
 
 use super::access::transposed_load::TransposedLoad;
+use super::loops::guarded_reads::Guarded;
 use super::loops::narrow_induction::NarrowState;
-use super::loops::nest::{Axis, Proven};
+use super::loops::nest::{Axis, Bound, Proven};
 use super::text::Operand;
 use super::text::value::Value;
 use crate::kernel::Body;
 use acc_core::ir::Val;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The values of a body, and what holds at this point of the code.
 pub(crate) struct Scope {
@@ -20,6 +21,10 @@ pub(crate) struct Scope {
     pub halved: NarrowState,
     /// Conditions that hardly any lane has.
     pub unlikely: HashSet<Val>,
+    /// Conditionals that guard reads, by their first result.
+    pub guarded: HashMap<Val, Guarded>,
+    /// Conditionals of nothing but reads that their condition proves in bounds, by their first result; with those indices.
+    pub masked_reads: HashMap<Val, Vec<Bound>>,
     /// Loads whose values were transposed into stack buffers.
     pub transposed: Vec<TransposedLoad>,
 }
@@ -33,6 +38,8 @@ impl Scope {
             proven: Proven::default(),
             halved: NarrowState::default(),
             unlikely: HashSet::new(),
+            guarded: HashMap::new(),
+            masked_reads: HashMap::new(),
             transposed: Vec::new(),
         }
     }

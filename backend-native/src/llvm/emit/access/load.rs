@@ -151,7 +151,7 @@ impl Emitter<'_> {
     }
 
     /// How an index changes from lane to lane.
-    fn along_lanes(&self, ix: &Ix) -> Along {
+    pub(crate) fn along_lanes(&self, ix: &Ix) -> Along {
         let v = match *ix {
             Ix::Affine { axis, scale, .. } => {
                 let is_lane = matches!(self.scope.axes[axis as usize], Axis::Lanes(_));

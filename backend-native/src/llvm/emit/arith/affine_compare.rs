@@ -10,7 +10,7 @@ use acc_core::data::ScalarType;
 use acc_core::ir::{PrimOp, Val};
 
 /// A first lane up to here, and a step, are no overflow.
-const MAX_FIRST: i64 = i64::MAX >> 1;
+pub(crate) const MAX_FIRST: i64 = i64::MAX >> 1;
 
 impl Emitter<'_> {
     /// The flags of a comparison of an affine integer with a uniform one; none if the operation is another.
@@ -63,7 +63,7 @@ impl Emitter<'_> {
     }
 
     /// Whether an index is an axis and a small constant, so that no step overflows.
-    fn is_small(&self, v: Val) -> bool {
+    pub(crate) fn is_small(&self, v: Val) -> bool {
         match self.facts.accesses.index(v) {
             Index::Affine(sum) => sum.base.terms.is_empty() && sum.base.offset.unsigned_abs() < MAX_FIRST as u64 / 2,
             Index::Clamped(_) | Index::Wrapped(_) => false,
@@ -72,7 +72,7 @@ impl Emitter<'_> {
 }
 
 /// The comparison with exchanged operands; none if the operation is another.
-fn mirrored(p: PrimOp) -> Option<PrimOp> {
+pub(crate) fn mirrored(p: PrimOp) -> Option<PrimOp> {
     Some(match p {
         PrimOp::LtP => PrimOp::GtP,
         PrimOp::LeP => PrimOp::GeP,

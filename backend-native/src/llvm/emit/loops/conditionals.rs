@@ -13,6 +13,12 @@ impl Emitter<'_> {
             self.uniform_if(n, cond, then, else_);
         } else if self.scope.unlikely.contains(&cond) && !is_partial(else_, &self.facts.body.consts) {
             self.unlikely_if(n, cond, then, else_);
+        } else if let Some(proven) = n.results.first().and_then(|r| self.scope.masked_reads.get(r)).cloned() {
+            self.masked_reads(n, cond, [then, else_], proven);
+        } else if matches!(self.code.mask, Mask::All)
+            && let Some(guarded) = n.results.first().and_then(|r| self.scope.guarded.get(r)).cloned()
+        {
+            self.guarded_if(n, guarded, [then, else_], |e| e.masked_if(n, cond, then, else_));
         } else if matches!(self.code.mask, Mask::All) && guards_reads(then, else_) {
             self.whole_or_masked_if(n, cond, then, else_);
         } else {
@@ -97,7 +103,7 @@ impl Emitter<'_> {
     }
 
     /// Defines the results of a node as those of the block that control comes from.
-    fn join_sides(&mut self, n: &Node, [(a, from), (b, or)]: [(&[Parts], Label); 2]) {
+    pub(super) fn join_sides(&mut self, n: &Node, [(a, from), (b, or)]: [(&[Parts], Label); 2]) {
         for ((&r, a), b) in n.results.iter().zip(a).zip(b) {
             let t = self.code.vector(self.ty(r));
             let parts = a.iter().zip(b).map(|(x, y)| put!(self.code.f, "phi {t} [ {x}, {from} ], [ {y}, {or} ]"));

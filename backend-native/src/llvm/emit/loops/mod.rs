@@ -2,11 +2,13 @@
 
 mod conditionals;
 pub(crate) mod control;
+pub(crate) mod guarded_reads;
 pub(crate) mod loop_state;
 pub(crate) mod multi_row;
 pub(crate) mod narrow_induction;
 pub(crate) mod nest;
 pub(crate) mod scheduled;
+mod skipped_terms;
 pub(crate) mod structured;
 pub(crate) mod tile_shape;
 pub(crate) mod width;

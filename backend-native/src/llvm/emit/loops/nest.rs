@@ -23,6 +23,7 @@ use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Label, Operand, literal, put};
 use crate::llvm::emit::{Emitter, KernelArg, MAX_SMALL_BODY_NODES, Uniformity, Variant};
 use acc_core::ir::{ArrayId, Val};
+use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
 
 /// Vectors of a long body that are computed side by side: more would compete for registers.
@@ -48,6 +49,12 @@ pub(crate) struct Bound {
     index: Ix,
 }
 
+impl Bound {
+    pub(crate) fn new(array: ArrayId, dim: usize, index: Ix) -> Bound {
+        Bound { array, dim, index }
+    }
+}
+
 /// What is known of indices before a step.
 #[derive(Default)]
 pub(crate) struct Proven {
@@ -59,11 +66,28 @@ pub(crate) struct Proven {
     brought_back: HashMap<(Bound, Edge), Operand>,
 }
 
+impl Proven {
+    /// Takes indices for proven; returns those that were not.
+    pub(crate) fn assume(&mut self, bounds: Vec<Bound>) -> Vec<Bound> {
+        bounds.into_iter().filter(|b| self.rows.insert(*b)).collect()
+    }
+
+    /// Takes these for proven no longer.
+    pub(crate) fn forget(&mut self, bounds: &[Bound]) {
+        bounds.iter().for_each(|b| _ = self.rows.remove(b));
+    }
+}
+
 impl<'a> Emitter<'a> {
     /// Whether an index is known to be in bounds for every active lane.
     pub(crate) fn is_proven(&self, array: ArrayId, dim: usize, ix: &Ix) -> bool {
         let bound = Bound { array, dim, index: *ix };
         self.scope.proven.rows.contains(&bound) || (self.code.inner && self.scope.proven.inner.contains(&bound))
+    }
+
+    /// The same of all dimensions.
+    pub(crate) fn are_proven(&self, array: ArrayId, index: &[Ix]) -> bool {
+        index.iter().enumerate().all(|(dim, ix)| self.is_proven(array, dim, ix))
     }
 
     /// Writes the function's loops.
@@ -119,6 +143,10 @@ impl<'a> Emitter<'a> {
                 _ if Some(axis) == along => Some([Operand::int(0), e.code.f.arg(KernelArg::Extent(axis as u32))]),
                 _ => None,
             });
+        }
+        self.scope.guarded.clear();
+        for n in of_stage(STAGE_STEP) {
+            self.guard(n, lane, [&first, &end]);
         }
         if let Some(axis) = transposed {
             let begins = match &rows {
@@ -246,28 +274,7 @@ impl<'a> Emitter<'a> {
             if self.is_proven(array, dim, ix) {
                 continue;
             }
-            let ends = match *ix {
-                Ix::At(v) if self.is_written(Some(v)) => vec![self.scope.scalar(v)],
-                Ix::Affine { axis, scale, offset, base } if self.is_written(base) => {
-                    let base = base.map(|v| self.scope.scalar(v));
-                    match ranges(self, axis as usize) {
-                        // Both ends in bounds, so all in between: the constants are small (`kernel::build`).
-                        Some([first, end]) => {
-                            let ends = [first, put!(self.code.f, "sub i64 {end}, 1")];
-                            ends.iter().map(|at| self.code.f.affine(at, scale, offset, base.clone())).collect()
-                        }
-                        None => {
-                            let (Value::Uniform(i) | Value::Affine(i, _)) = self.index(ix) else { continue };
-                            vec![i]
-                        }
-                    }
-                }
-                Ix::At(v) => match self.bounds_of_affine(v, ranges) {
-                    Some(ends) => ends.into(),
-                    None => continue,
-                },
-                Ix::Affine { .. } => continue,
-            };
+            let Some(ends) = self.ends_of(ix, ranges) else { continue };
             let extent = self.code.f.arg(KernelArg::ArrayExtent(array, dim as u32));
             for i in ends {
                 let outside = put!(self.code.f, "icmp uge i64 {i}, {extent}");
@@ -275,6 +282,34 @@ impl<'a> Emitter<'a> {
             }
             self.scope.proven.rows.insert(Bound { array, dim, index: *ix });
         }
+    }
+
+    /// Values of an index that lie in a range if all do; none if it is not affine, or not known yet. Axes that are not bound
+    /// yet have `ranges`: the first index and the one after the last.
+    pub(crate) fn ends_of(
+        &mut self,
+        ix: &Ix,
+        ranges: &dyn Fn(&mut Self, usize) -> Option<[Operand; 2]>,
+    ) -> Option<SmallVec<[Operand; 2]>> {
+        Some(match *ix {
+            Ix::At(v) if self.is_written(Some(v)) => smallvec![self.scope.scalar(v)],
+            Ix::Affine { axis, scale, offset, base } if self.is_written(base) => {
+                let base = base.map(|v| self.scope.scalar(v));
+                match ranges(self, axis as usize) {
+                    // Both ends in bounds, so all in between: the constants are small (`kernel::build`).
+                    Some([first, end]) => {
+                        let ends = [first, put!(self.code.f, "sub i64 {end}, 1")];
+                        ends.iter().map(|at| self.code.f.affine(at, scale, offset, base.clone())).collect()
+                    }
+                    None => {
+                        let (Value::Uniform(i) | Value::Affine(i, _)) = self.index(ix) else { return None };
+                        smallvec![i]
+                    }
+                }
+            }
+            Ix::At(v) => SmallVec::from(self.bounds_of_affine(v, ranges)?),
+            Ix::Affine { .. } => return None,
+        })
     }
 
     /// The columns of a row in which no index crosses a boundary; none if there are no boundaries. Indices along bound

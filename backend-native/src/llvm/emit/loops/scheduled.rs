@@ -17,6 +17,8 @@ use crate::llvm::emit::sinks::sink::{Leaf, SinkEmitter};
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::{Operand, put};
 use crate::llvm::emit::{Emitter, KernelArg, Variant, Width};
+use acc_core::ir::Val;
+use std::collections::HashMap;
 
 /// Folded elements between two polls of the limits: few iterations are counted at once.
 const POLLED_ITERATIONS: usize = 1024;
@@ -78,6 +80,8 @@ struct Nest<'a> {
     types: Vec<String>,
     /// Whether the body is written once, for any mask.
     once: bool,
+    /// Conditions without which all terms are 0, by the number of loops inside of which they are known.
+    conditions: HashMap<usize, Vec<Val>>,
 }
 
 impl<'a> Emitter<'a> {
@@ -92,8 +96,9 @@ impl<'a> Emitter<'a> {
         let region = &self.facts.body.region;
         let known = |axis: usize| kernel.loops.iter().rposition(|l| l.axis == axis).map_or(0, |k| k + 1);
         let mut nodes: Vec<Vec<&Node>> = vec![Vec::new(); kernel.loops.len() + 1];
-        for (n, depth) in region.nodes.iter().zip(depths(region, &known)) {
-            nodes[depth].push(n);
+        let depth = depths(region, &known);
+        for (n, depth) in region.nodes.iter().zip(&depth) {
+            nodes[*depth].push(n);
         }
         self.scope.axes = vec![Axis::Uniform(Operand::int(0)); rank];
         nodes[0].iter().for_each(|n| self.node(n));
@@ -112,6 +117,7 @@ impl<'a> Emitter<'a> {
         for n in nodes[1..].iter().flatten() {
             self.prove_in_bounds(n, &|_, axis| Some(ranges[axis].clone()));
         }
+        region.nodes.iter().for_each(|n| self.prove_by_condition(n));
         let sinks = SinkEmitter::new(self, kernel, Variant::Scheduled, Operand::int(0));
         let folds = sinks.outs.iter().filter(|o| matches!(o.output.sink, Sink::Fold { .. }));
         let leaves = folds.flat_map(|o| &o.leaves).map(|l| self.code.vector(l.ty));
@@ -119,7 +125,8 @@ impl<'a> Emitter<'a> {
         let stays = |l: &&crate::kernel::Loop| l.unrolled || kernel.axes[l.axis] == AxisKind::Reduction;
         let inner = kernel.loops[lane + 1..].iter().rev().take_while(stays).count();
         let registers = kernel.loops.len() - inner;
-        let mut nest = Nest { kernel, sinks, nodes, lane, registers, types, once };
+        let conditions = self.conditions_of_terms(kernel, &depth);
+        let mut nest = Nest { kernel, sinks, nodes, lane, registers, types, once, conditions };
         let at = At { ranges, rest: vec![None; rank], copy: 0, in_registers: false };
         nest.inside(self, 0, &at, Vec::new());
         self.code.f.w.line(format_args!("ret i64 0"));
@@ -282,7 +289,31 @@ impl<'a> Nest<'a> {
     ) -> Vec<Operand> {
         let mut here = at.clone();
         self.enter(e, depth, &mut here, first.clone(), end.clone());
-        self.inside(e, depth + 1, &here, carried.into_iter().map(|(o, _)| o).collect())
+        self.terms(e, depth + 1, &here, carried.into_iter().map(|(o, _)| o).collect())
+    }
+
+    /// Writes what lies inside the first `depth` loops, left out where that is known to add nothing but zeros.
+    fn terms(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, accs: Vec<Operand>) -> Vec<Operand> {
+        let conditions = self.conditions.get(&depth).filter(|_| at.in_registers && depth < self.kernel.loops.len());
+        let conditions = conditions.into_iter().flatten().map(|v| e.scope.scalar(*v));
+        let all = conditions.reduce(|a, b| put!(e.code.f, "and i1 {a}, {b}"));
+        let Some(all) = all else { return self.inside(e, depth, at, accs) };
+        let types: Vec<String> = self.state(accs.clone()).0.into_iter().map(|(_, ty)| ty).collect();
+        let added = types.clone();
+        e.if_else(
+            &all,
+            &types,
+            accs,
+            |e, accs| self.inside(e, depth, at, accs),
+            |e, accs| {
+                // A sum that is -0 so far becomes 0.
+                let plus_zero = |(x, ty): (Operand, &String)| {
+                    let is_float = ["float", "double", "half"].iter().any(|f| ty.contains(f));
+                    if is_float { put!(e.code.f, "fadd {ty} {x}, zeroinitializer") } else { x }
+                };
+                accs.into_iter().zip(&added).map(plus_zero).collect()
+            },
+        )
     }
 
     /// A loop, unrolled.
@@ -300,7 +331,7 @@ impl<'a> Nest<'a> {
                 here.copy = at.copy * iterations + iteration;
             }
             self.enter(e, depth, &mut here, first, end);
-            accs = self.inside(e, depth + 1, &here, accs);
+            accs = self.terms(e, depth + 1, &here, accs);
         }
         accs
     }

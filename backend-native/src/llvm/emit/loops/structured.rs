@@ -67,6 +67,33 @@ pub(crate) trait Structured: Sized {
         ends.map(|((x, y), ty)| put!(f, "phi {ty} [ {x}, {from} ], [ {y}, {last} ]")).collect()
     }
 
+    /// Code under a scalar condition, and other code where it does not hold; returns the values after both.
+    fn if_else(
+        &mut self,
+        cond: &Operand,
+        types: &[String],
+        carried: Vec<Operand>,
+        then: impl FnOnce(&mut Self, Vec<Operand>) -> Vec<Operand>,
+        otherwise: impl FnOnce(&mut Self, Vec<Operand>) -> Vec<Operand>,
+    ) -> Vec<Operand> {
+        let w = &mut self.code().f.w;
+        let (yes, no, join) = (w.label(), w.label(), w.label());
+        w.branch(cond, yes, no);
+        w.start(yes);
+        let after = then(self, carried.clone());
+        let w = &mut self.code().f.w;
+        let last = w.block;
+        w.jump(join);
+        w.start(no);
+        let other = otherwise(self, carried);
+        let f = &mut self.code().f;
+        let from = f.w.block;
+        f.w.jump(join);
+        f.w.start(join);
+        let ends = after.iter().zip(&other).zip(types);
+        ends.map(|((x, y), ty)| put!(f, "phi {ty} [ {x}, {last} ], [ {y}, {from} ]")).collect()
+    }
+
     /// A loop over the active lanes of a step, unrolled `at_once` times if all are active.
     fn each_lane(&mut self, at_once: usize, write: &mut dyn FnMut(&mut Self, &Operand)) {
         let code = self.code();

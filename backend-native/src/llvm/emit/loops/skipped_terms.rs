@@ -1,0 +1,66 @@
+//! Terms of sums that are 0 where a condition does not hold that is the same in all lanes, as those of a convolution at the
+//! margin: the loops inside of the one that decides the condition are left out.
+
+use crate::kernel::{Kernel, KernelOp, Node, Op, OpExt as _, Sink, is_partial};
+use crate::llvm::emit::{Emitter, Uniformity};
+use acc_core::data::ScalarType;
+use acc_core::ir::{PrimOp, Val};
+use std::collections::HashMap;
+
+impl Emitter<'_> {
+    /// The conditions without which all terms are 0, by the number of loops inside of which they are known; `depth` says that
+    /// of each node.
+    pub(super) fn conditions_of_terms(&self, kernel: &Kernel, depth: &[usize]) -> HashMap<usize, Vec<Val>> {
+        let mut found: HashMap<usize, Vec<Val>> = HashMap::new();
+        let Some(cond) = self.condition_of_terms(kernel) else { return found };
+        let nodes = &self.facts.body.region.nodes;
+        let mut todo = vec![cond];
+        while let Some(v) = todo.pop() {
+            let Some((n, depth)) = nodes.iter().zip(depth).find(|(n, _)| n.results.contains(&v)) else { continue };
+            match &n.op {
+                _ if self.facts.uniformities[v.index()] == Uniformity::Uniform => {
+                    found.entry(*depth).or_default().push(v);
+                }
+                Op::Prim(PrimOp::AndP, args) if self.ty(v) == ScalarType::Bool => todo.extend(args),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// The condition without which all terms of a kernel's sums are 0, and nothing faults.
+    fn condition_of_terms(&self, kernel: &Kernel) -> Option<Val> {
+        let body = self.facts.body;
+        let nodes = &body.region.nodes;
+        let is_zero = |v: Val| body.consts.iter().any(|(c, l)| *c == v && l.bits == 0);
+        let mut conds = Vec::new();
+        for o in &kernel.outputs {
+            let Sink::Fold { builtin: Some(ops), init: true, .. } = &o.sink else { return None };
+            if !ops.iter().all(|op| *op == PrimOp::AddP) {
+                return None;
+            }
+            for &v in kernel.values(o) {
+                let n = nodes.iter().find(|n| n.results.contains(&v))?;
+                conds.push(match &n.op {
+                    Op::If { cond, else_, .. } => {
+                        let at = n.results.iter().position(|r| *r == v)?;
+                        is_zero(*else_.results.get(at)?).then_some(*cond)?
+                    }
+                    Op::Select { cond, else_, .. } if is_zero(*else_) => *cond,
+                    _ => return None,
+                });
+            }
+        }
+        let cond = *conds.first()?;
+        let harmless = |n: &Node| match &n.op {
+            Op::If { cond: c, else_, .. } if *c == cond => !is_partial(else_, &body.consts),
+            // Before all loops.
+            Op::Extent { .. } => true,
+            // In bounds for all indices of the loops.
+            Op::Index(l) if l.edge.is_none() => self.are_proven(l.array, &l.index),
+            Op::Own(KernelOp::Check { array, index }) => self.are_proven(*array, index),
+            op => !op.is_partial(&body.consts),
+        };
+        (conds.iter().all(|c| *c == cond) && nodes.iter().all(harmless)).then_some(cond)
+    }
+}
