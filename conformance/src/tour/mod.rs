@@ -1,11 +1,11 @@
-//! Ten programs that a user would recognise, in the typed API, on an image and a set of points.
+//! Eleven programs that a user would recognise, in the typed API, on an image and a set of points.
 //!
 //! They are examples of acc-array. The command line shows them (`acc tour`, `acc export --program NAME`), the benches time
 //! them.
 
 mod examples;
 pub mod input;
-mod picture;
+pub mod picture;
 mod programs;
 
 use crate::compare::Near;
@@ -15,6 +15,7 @@ use acc_core::data::ArrayData;
 use acc_core::ir::Program;
 use std::sync::Arc;
 
+pub use examples::digits;
 pub use input::Input;
 pub use picture::Picture;
 
@@ -47,6 +48,7 @@ pub fn examples(input: &Input) -> Result<Vec<Example>, Error> {
         programs::kmeans(input)?,
         programs::segmented_sums()?,
         programs::black_scholes()?,
+        programs::digits()?,
     ])
 }
 
