@@ -83,10 +83,10 @@ pub fn digits(seed: Exp<u64>, count: usize) -> (Acc<Array<DIM3, u8>>, Acc<Vector
     let vary = |n: Exp<i64>, k: usize| traits.index((n, k)) * 2.0 - 1.0;
     let place = |n: Exp<i64>, x: Exp<f32>, y: Exp<f32>| {
         let (x, y) = (x - 0.5, y - 0.5);
-        let bent = |x: Exp<f32>, y: Exp<f32>, k: usize| x + 0.08 * vary(n, k) * (y * 6.0 + 3.0 * vary(n, k + 1)).sin();
+        let bent = |x: Exp<f32>, y: Exp<f32>, k: usize| x + 0.1 * vary(n, k) * (y * 6.0 + 3.0 * vary(n, k + 1)).sin();
         let (x, y) = (bent(x, y, 0), bent(y, x, 2));
-        let (x, y) = (x * (1.0 + 0.25 * vary(n, 4)), y * (1.0 + 0.2 * vary(n, 5)));
-        let slanted = x - y * (0.12 + 0.3 * vary(n, 6));
+        let (x, y) = (x * (0.97 + 0.27 * vary(n, 4)), y * (0.97 + 0.22 * vary(n, 5)));
+        let slanted = x - y * (0.12 + 0.32 * vary(n, 6));
         (slanted * 17.0 + 13.5 + 2.5 * vary(n, 7), y * 19.0 + 13.5 + 2.5 * vary(n, 8))
     };
     let table = use_(&segments());
@@ -101,8 +101,8 @@ pub fn digits(seed: Exp<u64>, count: usize) -> (Acc<Array<DIM3, u8>>, Acc<Vector
     let images = nearest.zip_with(random_f32(seed * 3 + 2, (count, SIDE, SIDE)), |d, noise| (d.sqrt(), noise));
     let images = images.imap(|(n, _, _), (distance, noise)| {
         let half_width = 1.25 + 0.45 * vary(n, 9);
-        let ink = ((half_width - distance) * 0.9 + 0.5).max(0.0).min(1.0) * (0.85 + 0.15 * vary(n, 10));
-        let dirt = (noise - 0.5) * (0.25 + 0.2 * vary(n, 11));
+        let ink = ((half_width - distance) * 0.9 + 0.5).max(0.0).min(1.0) * (0.8 + 0.2 * vary(n, 10));
+        let dirt = (noise - 0.5) * (0.3 + 0.2 * vary(n, 11));
         ((ink + dirt).max(0.0).min(1.0) * 255.0).to::<u8>()
     });
     (images, labels)

@@ -112,7 +112,12 @@ impl Checkpoint {
             let state = (net?, first?, second?);
             Ok(Checkpoint { how, batch: batch as usize, steps: file.number("steps")?, epochs, state })
         };
-        read().map_err(|e| format!("{} cannot be resumed: {e}\n  help: `--resume` takes a file that `acc digits --save` wrote", path.display()))
+        read().map_err(|e| {
+            format!(
+                "{} cannot be resumed: {e}\n  help: `--resume` takes a file that `acc digits --save` wrote",
+                path.display()
+            )
+        })
     }
 }
 

@@ -1,10 +1,11 @@
 //! Images of digits: from the IDX files of a folder, or drawn.
 
 use super::idx;
-use super::network::{Images, SIDE, digits};
-use acc_core::prelude::*;
+use super::network::drawn::SIDE;
+use super::network::{Images, digits};
 use acc_core::Backend;
 use acc_core::api::Run;
+use acc_core::prelude::*;
 use std::path::{Path, PathBuf};
 
 /// Images of 28 x 28 grey levels, and which digits they are.
@@ -189,7 +190,10 @@ mod tests {
         assert_eq!(read(1).map(|data| data.training.images), Ok(vec![5; PIXELS]));
         write("t10k-labels-idx1-ubyte", idx_of(0x801, &[2], 4, 2));
         let unequal = read(9).expect_err("other numbers");
-        assert!(unequal.contains("t10k-images.idx3-ubyte has 1 images, but ") && unequal.ends_with(" 2 labels"), "{unequal}");
+        assert!(
+            unequal.contains("t10k-images.idx3-ubyte has 1 images, but ") && unequal.ends_with(" 2 labels"),
+            "{unequal}"
+        );
     }
 
     #[test]

@@ -12,7 +12,6 @@ use std::path::Path;
 /// More images than any of these sets has.
 pub const MAX_IMAGES: usize = 1 << 20;
 
-const BYTES_PER_READ: usize = 1 << 16;
 /// Bytes without a sign, in three extents and in one.
 const IMAGES: u32 = 0x0803;
 const LABELS: u32 = 0x0801;
@@ -94,14 +93,14 @@ fn count(path: &Path, file: &mut impl Read, magic: u32, what: &str, like: &str) 
 fn bytes(path: &Path, mut file: impl Read, count: usize, limit: usize, size: usize) -> Result<Vec<u8>, String> {
     let wanted = count.min(limit).saturating_mul(size);
     let mut read = Vec::new();
-    let mut piece = vec![0; BYTES_PER_READ];
-    while read.len() < wanted {
-        let n = (wanted - read.len()).min(BYTES_PER_READ);
-        let within = format!("within item {} of {count}", read.len() / size + 1);
-        file.read_exact(&mut piece[..n]).map_err(|e| ended(path, &e, &within))?;
-        read.extend_from_slice(&piece[..n]);
+    let end = file.by_ref().take(wanted as u64).read_to_end(&mut read);
+    let within = format!("within item {} of {count}", read.len() / size + 1);
+    end.map_err(|e| ended(path, &e, &within))?;
+    if read.len() < wanted {
+        return Err(ended(path, &io::ErrorKind::UnexpectedEof.into(), &within));
     }
-    if limit >= count && file.read(&mut piece[..1]).map_err(|e| ended(path, &e, "within its last block"))? > 0 {
+    // Reading the end checks the sum of a compressed file, too.
+    if limit >= count && file.read(&mut [0]).map_err(|e| ended(path, &e, "within its last block"))? > 0 {
         return Err(format!("{} goes on after the {count} items that its header claims", path.display()));
     }
     Ok(read)

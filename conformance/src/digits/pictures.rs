@@ -3,7 +3,8 @@
 use super::chart::{self, Curve};
 use super::checkpoint::Epoch;
 use super::data::Set;
-use super::network::{Net, SIDE};
+use super::network::Net;
+use super::network::drawn::SIDE;
 use super::training::Test;
 use crate::tour::Picture;
 use crate::tour::picture::{Align, BLACK, Colour};
@@ -37,7 +38,13 @@ pub fn curves(epochs: &[Epoch]) -> [Curve<'static>; 2] {
 /// # Errors
 ///
 /// A message, if one cannot be encoded.
-pub fn all(epochs: &[Epoch], set: &Set, test: &Test, before: &Net, after: &Net) -> Result<Vec<(&'static str, Vec<u8>)>, String> {
+pub fn all(
+    epochs: &[Epoch],
+    set: &Set,
+    test: &Test,
+    before: &Net,
+    after: &Net,
+) -> Result<Vec<(&'static str, Vec<u8>)>, String> {
     let curves = curves(epochs);
     let png = |picture: Picture| {
         let mut bytes = Vec::new();
@@ -79,7 +86,12 @@ fn confusion(test: &Test) -> Picture {
             picture.square(corner, CELL as u32 - 2, between(Colour::new(244, 244, 244), colour, part));
             if *count > 0 {
                 let ink = if part > 0.5 { WHITE } else { BLACK };
-                picture.label((LEFT + middle(guess) - 1, TOP + middle(digit) - 1), Align::Middle, &count.to_string(), ink);
+                picture.label(
+                    (LEFT + middle(guess) - 1, TOP + middle(digit) - 1),
+                    Align::Middle,
+                    &count.to_string(),
+                    ink,
+                );
             }
         }
     }
@@ -120,7 +132,8 @@ fn wrong(set: &Set, test: &Test) -> Picture {
     const ACROSS: usize = SIDE * SCALE + GAP;
     const DOWN: usize = SIDE * SCALE + GAP + CAPTION;
     let mut picture = Picture::blank(GAP + ROW * ACROSS, GAP + ROW * DOWN);
-    let missed: Vec<usize> = (0..set.len().min(test.guesses.len())).filter(|n| set.labels[*n] != test.guesses[*n]).collect();
+    let missed: Vec<usize> =
+        (0..set.len().min(test.guesses.len())).filter(|n| set.labels[*n] != test.guesses[*n]).collect();
     for (k, n) in missed.iter().take(ROW * ROW).enumerate() {
         let corner = ((GAP + k % ROW * ACROSS) as i32, (GAP + k / ROW * DOWN) as i32);
         let ink = set.image(*n).iter().map(|level| Colour::new(255 - level, 255 - level, 255 - level));

@@ -70,7 +70,10 @@ impl Trainer {
             network::step(how, state.unlift(), (&x, &t), number.the())
         };
         let guesses = |net: Acc<Net>, x: Acc<Images>| network::guesses(&net.unlift(), &x);
-        let confusion = |labels: Acc<Vector<u8>>, guesses: Acc<Vector<u8>>| network::confusion(&labels, &guesses);
+        let confusion = |labels: Acc<Vector<u8>>, guesses: Acc<Vector<u8>>| {
+            let place = |n: Exp<i64>| Some((labels.index(n), guesses.index(n)));
+            fill(labels.shape(), 1i64).permute(fill((10, 10), 0i64), |a, b| a + b, place)
+        };
         let (step, guesses, confusion) = (Function::new(step)?, Function::new(guesses)?, Function::new(confusion)?);
         for program in [&step.program, &guesses.program, &confusion.program] {
             executor.prepare(program)?;

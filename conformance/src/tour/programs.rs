@@ -1,6 +1,8 @@
 //! The examples on the tour's input: sizes, arguments, and how near results must be.
 
-use super::examples::{black_scholes, digits, dot, histogram, kmeans, life, mandelbrot, matmul, saxpy, segmented_sums, sobel};
+use super::examples::{
+    black_scholes, digits, dot, histogram, kmeans, life, mandelbrot, matmul, saxpy, segmented_sums, sobel,
+};
 use super::{Example, Input, Picture, example, scatter, tour_error};
 use crate::compare::Near;
 use acc_array::array::HostArgs;
@@ -169,7 +171,7 @@ pub(super) fn digits() -> Result<Example, Error> {
         format!("a step of a network that reads digits, on {IMAGES} drawn images"),
         |seed: Acc<Scalar<u64>>, images: Acc<digits::Images>, labels: Acc<Vector<u8>>| {
             let (loss, (net, _, _)) = step(how, start(seed.the()), (&images, &labels), lift(1));
-            let side = digits::SIDE as i64;
+            let side = digits::drawn::SIDE as i64;
             let (n, h, w) = images.shape();
             (generate((h, n * w), |(y, x)| images.index((x / side, y, x % side))), loss, net)
         },

@@ -203,7 +203,11 @@ fn train(args: &Args, trainer: &Trainer, data: &Data, mut now: Checkpoint) -> Re
             seen += t.len();
             (now.state, now.steps) = (state, now.steps + 1);
             bar.set_position(seen as u64);
-            bar.set_message(format!("loss {:.4}, {:.0} images/s", sum / seen as f64, per_second(seen, start.elapsed())));
+            bar.set_message(format!(
+                "loss {:.4}, {:.0} images/s",
+                sum / seen as f64,
+                per_second(seen, start.elapsed())
+            ));
         }
         let time = start.elapsed();
         bar.set_message("test");
