@@ -2,6 +2,8 @@
 
 use super::data::Set;
 use super::network::{self, Images, Net, State, Training};
+use crate::executors::REFERENCE;
+use crate::tour::differentiated;
 use acc_core::api::{AccFn, HostArgs};
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
@@ -74,7 +76,11 @@ impl Trainer {
             let place = |n: Exp<i64>| Some((labels.index(n), guesses.index(n)));
             fill(labels.shape(), 1i64).permute(fill((10, 10), 0i64), |a, b| a + b, place)
         };
-        let (step, guesses, confusion) = (Function::new(step)?, Function::new(guesses)?, Function::new(confusion)?);
+        let (mut step, guesses) = (Function::new(step)?, Function::new(guesses)?);
+        let confusion = Function::new(confusion)?;
+        if executor.name() == REFERENCE {
+            step.program = differentiated(step.program)?;
+        }
         for program in [&step.program, &guesses.program, &confusion.program] {
             executor.prepare(program)?;
         }

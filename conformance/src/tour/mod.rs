@@ -9,10 +9,11 @@ pub mod picture;
 mod programs;
 
 use crate::compare::Near;
-use acc_core::Error;
 use acc_core::api::AccFn;
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
+use acc_core::{Error, RunLimits};
+use acc_desugar::{Rules, pass, pipeline};
 use std::sync::Arc;
 
 pub use examples::digits;
@@ -63,6 +64,18 @@ fn example<Args, Out>(
     let built = acc_core::builder::build(&f.build())?;
     args.extend(built.embedded);
     Ok(Example { name, what, program: built.program, args, near, picture: None })
+}
+
+/// A program whose derivatives are ordinary statements. The interpreter computes those of a gradient one number of the
+/// point after the other, which takes as many times as long as there are numbers.
+pub fn differentiated(program: Arc<Program>) -> Result<Arc<Program>, Error> {
+    let (rules, limits) = (Rules::all(), RunLimits::none());
+    let settings = backend_native::pass_settings(&rules, &limits);
+    let expanded = match pass::until(pipeline::NATIVE, "differentiate", &program, &settings) {
+        Some(stage) => stage?.into_program().map(|p| Arc::new(p.into_owned())),
+        None => None,
+    };
+    Ok(expanded.unwrap_or(program))
 }
 
 /// Numbers that look random and are the same everywhere: the fraction of `k` times the golden ratio, from 0 to 1.

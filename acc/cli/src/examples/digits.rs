@@ -203,11 +203,7 @@ fn train(args: &Args, trainer: &Trainer, data: &Data, mut now: Checkpoint) -> Re
             seen += t.len();
             (now.state, now.steps) = (state, now.steps + 1);
             bar.set_position(seen as u64);
-            bar.set_message(format!(
-                "loss {:.4}, {:.0} images/s",
-                sum / seen as f64,
-                per_second(seen, start.elapsed())
-            ));
+            bar.set_message(format!("loss {:.4}, {} images/s", sum / seen as f64, per_second(seen, start.elapsed())));
         }
         let time = start.elapsed();
         bar.set_message("test");
@@ -216,7 +212,7 @@ fn train(args: &Args, trainer: &Trainer, data: &Data, mut now: Checkpoint) -> Re
         let (loss, accuracy) = (sum / images as f64, found.accuracy());
         now.epochs.push(Epoch { loss, accuracy, seconds: time.as_secs_f64() });
         say!(
-            "{epoch:>5}  {loss:>8.4}  {:>9.2} s  {:>9.0}  {:>11.2} %",
+            "{epoch:>5}  {loss:>8.4}  {:>9.2} s  {:>9}  {:>11.2} %",
             time.as_secs_f64(),
             per_second(images, time),
             100.0 * accuracy
@@ -233,6 +229,7 @@ fn train(args: &Args, trainer: &Trainer, data: &Data, mut now: Checkpoint) -> Re
     Ok((now, test))
 }
 
-fn per_second(images: usize, time: Duration) -> f64 {
-    images as f64 / time.as_secs_f64().max(1e-9)
+fn per_second(images: usize, time: Duration) -> String {
+    let rate = images as f64 / time.as_secs_f64().max(1e-9);
+    if rate < 100.0 { format!("{rate:.1}") } else { format!("{rate:.0}") }
 }
