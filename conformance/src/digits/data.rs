@@ -128,15 +128,12 @@ fn find(folder: &Path, part: &str, what: &str, kind: &str) -> Result<PathBuf, St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use acc_core::Interpreter;
+    use backend_native::Native;
     use tempfile::TempDir;
 
     #[test]
     fn drawings_are_those_of_their_seed() {
-        let draw = |seed, n| {
-            let native = backend_native::Native::new();
-            Data::drawn(&native, seed, n, 3).unwrap_or_else(|e| panic!("{e}"))
-        };
+        let draw = |seed, n| Data::drawn(&Native::new(), seed, n, 3).unwrap_or_else(|e| panic!("{e}"));
         let (few, again, other) = (draw(1, 4), draw(1, 4), draw(2, 4));
         assert_eq!(few, again);
         assert_ne!(few.training, other.training);
@@ -155,16 +152,12 @@ mod tests {
 
     #[test]
     fn executors_draw_the_same_within_rounding() {
-        let one = |backend: Set| backend;
-        let (on_native, by_meaning) = (
-            backend_native::Native::tiles().run(digits(acc_core::prelude::lift(7u64), 2)),
-            Interpreter::new().run(digits(acc_core::prelude::lift(7u64), 2)),
-        );
         let set = |drawn: Result<(Images, Vector<u8>), acc_core::Error>| {
             let (images, labels) = drawn.unwrap_or_else(|e| panic!("{e}"));
-            one(Set { images: images.to_vec(), labels: labels.to_vec() })
+            Set { images: images.to_vec(), labels: labels.to_vec() }
         };
-        let (a, b) = (set(on_native), set(by_meaning));
+        let two = || digits(lift(7u64), 2);
+        let (a, b) = (set(Native::tiles().run(two())), set(Interpreter::new().run(two())));
         assert_eq!(a.labels, b.labels);
         assert!(a.images.iter().zip(&b.images).all(|(a, b)| a.abs_diff(*b) <= 1));
     }
