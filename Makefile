@@ -15,11 +15,12 @@ ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package acc-cli --bin acc --
 # Not for the registry.
 UNPUBLISHED := --exclude acc-benches --exclude acc-graph-benches
 
-.PHONY: package run test test-core matrix bench bench-graph bench-peers bench-compile check-onnx setup lint fmt help
+.PHONY: package run digits test test-core matrix bench bench-graph bench-peers bench-compile check-onnx setup lint fmt help
 .DEFAULT_GOAL := help
 
 help:
 	@echo 'make run      set up what is missing, build, and run the tour of example programs on every executor'
+	@echo 'make digits   train a network that reads images, on Fashion-MNIST or on drawn digits'
 	@echo 'make test     set up what is missing, and run every test of the workspace'
 	@echo 'make matrix   print the conformance matrix, and put its table into docs/MATRIX.md'
 	@echo 'make check-onnx   run every test program as an ONNX model in onnxruntime, and compare'
@@ -37,6 +38,12 @@ setup:
 
 run: setup
 	$(ACC) tour $(ARGS)
+
+# Fashion-MNIST where apt-get finds it, else drawn digits; make digits ARGS='--epochs 20 --optimiser adam'
+digits:
+	if folder=$$(scripts/fashion_mnist.sh); then data=(--data "$$folder"); \
+	else data=(); echo 'no Fashion-MNIST is here: training on drawn digits' >&2; fi; \
+	$(CARGO) run --release --package acc-cli --bin acc -- digits "$${data[@]}" $(ARGS)
 
 matrix: setup
 	$(ACC) matrix --markdown docs/MATRIX.md $(ARGS)

@@ -7,12 +7,14 @@
 //! * [`compare`] and [`bound`]: when two results are equal.
 //! * [`fuzz`]: random programs, to find what nobody thought of.
 //! * [`inspect`]: a program as a page: its stages and its graph, with times of a run.
-//! * [`tour`]: ten programs in the typed API, on real input.
+//! * [`digits`]: a network that reads digits, trained on any executor.
+//! * [`tour`]: eleven programs in the typed API, on real input.
 //! * [`components`]: the components of the language and its edge cases; [`matrix`]: which of them pass where.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 #![forbid(unsafe_code)]
 
 pub mod components;
+pub mod digits;
 pub mod executors;
 pub mod fuzz;
 pub mod headers;

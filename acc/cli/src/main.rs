@@ -3,6 +3,7 @@
 mod check;
 mod check_onnx;
 mod doctor;
+mod examples;
 mod explain;
 mod export;
 mod fuzz;
@@ -13,10 +14,10 @@ mod output;
 mod print;
 mod reduce;
 mod run;
-mod tour;
 
 use acc_core::timeline;
 use clap::{Parser, Subcommand};
+use examples::{digits, tour};
 use output::complain;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -59,8 +60,10 @@ enum Command {
     CheckOnnx(check_onnx::Args),
     /// Say what this machine offers the executors: LLVM, threads, libtorch.
     Doctor(doctor::Args),
-    /// Run ten example programs on every executor, on real input, and write what they make.
+    /// Run eleven example programs on every executor, on real input, and write what they make.
     Tour(tour::Args),
+    /// Train a network that reads digits, on MNIST's files or on drawn digits, and show what it learns.
+    Digits(digits::Args),
 }
 
 /// What a command says when it cannot do its work; the exit status is then 1.
@@ -95,5 +98,6 @@ fn command(command: Command) -> Outcome {
         Command::CheckOnnx(args) => check_onnx::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Tour(args) => tour::main(&args),
+        Command::Digits(args) => digits::main(&args),
     }
 }

@@ -14,8 +14,19 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-const PROGRAMS: [&str; 10] =
-    ["dot", "saxpy", "equalise", "sobel", "mandelbrot", "life", "matmul", "kmeans", "segmented_sums", "black_scholes"];
+const PROGRAMS: [&str; 11] = [
+    "dot",
+    "saxpy",
+    "equalise",
+    "sobel",
+    "mandelbrot",
+    "life",
+    "matmul",
+    "kmeans",
+    "segmented_sums",
+    "black_scholes",
+    "digits",
+];
 
 #[test]
 fn every_executor_agrees_on_the_shipped_input() {
@@ -25,14 +36,14 @@ fn every_executor_agrees_on_the_shipped_input() {
     let said = text(&done.stdout);
     assert!(done.status.success(), "{said}{}", text(&done.stderr));
     let last = said.lines().last().unwrap_or_default();
-    assert!(last.starts_with("tour: 10 programs, ") && last.ends_with(" executors, all agree"), "{said}");
+    assert!(last.starts_with("tour: 11 programs, ") && last.ends_with(" executors, all agree"), "{said}");
     for name in PROGRAMS {
         for end in ["txt", "dot", "json", "mmd"] {
             let graph = std::fs::read_to_string(out.join(format!("{name}.{end}"))).expect("a graph");
             assert!(!graph.is_empty(), "{name}.{end}");
         }
     }
-    for name in ["equalise", "sobel", "mandelbrot", "life", "kmeans"] {
+    for name in ["equalise", "sobel", "mandelbrot", "life", "kmeans", "digits"] {
         let png = std::fs::read(out.join(format!("{name}.png"))).expect("an image");
         assert!(png.starts_with(b"\x89PNG"), "{name}");
     }

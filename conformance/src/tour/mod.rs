@@ -1,20 +1,22 @@
-//! Ten programs that a user would recognise, in the typed API, on an image and a set of points.
+//! Eleven programs that a user would recognise, in the typed API, on an image and a set of points.
 //!
 //! They are examples of acc-array. The command line shows them (`acc tour`, `acc export --program NAME`), the benches time
 //! them.
 
 mod examples;
 pub mod input;
-mod picture;
+pub mod picture;
 mod programs;
 
 use crate::compare::Near;
-use acc_core::Error;
 use acc_core::api::AccFn;
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
+use acc_core::{Error, RunLimits};
+use acc_desugar::{Rules, pass, pipeline};
 use std::sync::Arc;
 
+pub use examples::digits;
 pub use input::Input;
 pub use picture::Picture;
 
@@ -47,6 +49,7 @@ pub fn examples(input: &Input) -> Result<Vec<Example>, Error> {
         programs::kmeans(input)?,
         programs::segmented_sums()?,
         programs::black_scholes()?,
+        programs::digits()?,
     ])
 }
 
@@ -61,6 +64,18 @@ fn example<Args, Out>(
     let built = acc_core::builder::build(&f.build())?;
     args.extend(built.embedded);
     Ok(Example { name, what, program: built.program, args, near, picture: None })
+}
+
+/// A program whose derivatives are ordinary statements. The interpreter computes those of a gradient one number of the
+/// point after the other, which takes as many times as long as there are numbers.
+pub fn differentiated(program: Arc<Program>) -> Result<Arc<Program>, Error> {
+    let (rules, limits) = (Rules::all(), RunLimits::none());
+    let settings = backend_native::pass_settings(&rules, &limits);
+    let expanded = match pass::until(pipeline::NATIVE, "differentiate", &program, &settings) {
+        Some(stage) => stage?.into_program().map(|p| Arc::new(p.into_owned())),
+        None => None,
+    };
+    Ok(expanded.unwrap_or(program))
 }
 
 /// Numbers that look random and are the same everywhere: the fraction of `k` times the golden ratio, from 0 to 1.

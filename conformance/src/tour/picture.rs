@@ -1,7 +1,29 @@
 //! Results as pictures.
 
 use acc_core::data::{ArrayData, ColumnSlice};
+use embedded_graphics::mono_font::{MonoTextStyle, ascii::FONT_7X13};
+use embedded_graphics::pixelcolor::Rgb888;
+use embedded_graphics::prelude::*;
+use embedded_graphics::primitives::{Circle, Polyline, PrimitiveStyle, Rectangle};
+use embedded_graphics::text::{Alignment, Baseline, Text, TextStyleBuilder};
+use std::convert::Infallible;
 use std::io::Write;
+
+/// Red, green, blue.
+pub type Colour = Rgb888;
+/// Of text and axes.
+pub const BLACK: Colour = Colour::new(30, 30, 30);
+/// Of grids.
+pub const GREY: Colour = Colour::new(220, 220, 220);
+
+/// Where a text is beside its point; in height it is about it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Align {
+    /// Its middle is there.
+    Middle,
+    /// It ends there.
+    Right,
+}
 
 /// An RGB image.
 pub struct Picture {
@@ -54,6 +76,55 @@ impl Picture {
         Some(Picture { width: SIZE, height: SIZE, rgb })
     }
 
+    /// A white one.
+    pub fn blank(width: usize, height: usize) -> Picture {
+        Picture { width, height, rgb: vec![255; 3 * width * height] }
+    }
+
+    /// Lines from point to point.
+    pub fn polyline(&mut self, points: &[(i32, i32)], width: u32, colour: Colour) {
+        let points: Vec<Point> = points.iter().map(|p| Point::from(*p)).collect();
+        if points.len() > 1 {
+            draw(Polyline::new(&points).into_styled(PrimitiveStyle::with_stroke(colour, width)), self);
+        }
+    }
+
+    /// A disc about a point.
+    pub fn disc(&mut self, at: (i32, i32), diameter: u32, colour: Colour) {
+        draw(Circle::with_center(at.into(), diameter).into_styled(PrimitiveStyle::with_fill(colour)), self);
+    }
+
+    /// A square from its upper left corner.
+    pub fn square(&mut self, at: (i32, i32), side: u32, colour: Colour) {
+        let square = Rectangle::new(at.into(), Size::new_equal(side));
+        draw(square.into_styled(PrimitiveStyle::with_fill(colour)), self);
+    }
+
+    /// A line of one pixel about a square.
+    pub fn frame(&mut self, (x, y): (i32, i32), side: u32, colour: Colour) {
+        let square = Rectangle::new(Point::new(x - 1, y - 1), Size::new_equal(side + 2));
+        draw(square.into_styled(PrimitiveStyle::with_stroke(colour, 1)), self);
+    }
+
+    /// A text of one line.
+    pub fn label(&mut self, at: (i32, i32), align: Align, text: &str, colour: Colour) {
+        let alignment = match align {
+            Align::Middle => Alignment::Center,
+            Align::Right => Alignment::Right,
+        };
+        let style = TextStyleBuilder::new().alignment(alignment).baseline(Baseline::Middle).build();
+        let font = MonoTextStyle::new(&FONT_7X13, colour);
+        draw(Text::with_text_style(text, at.into(), font, style), self);
+    }
+
+    /// Squares of `side` pixels for the elements of a matrix of `columns` columns.
+    pub fn cells(&mut self, at: (i32, i32), columns: usize, side: u32, colours: impl IntoIterator<Item = Colour>) {
+        for (k, colour) in colours.into_iter().enumerate() {
+            let (row, column) = (k / columns.max(1), k % columns.max(1));
+            self.square((at.0 + column as i32 * side as i32, at.1 + row as i32 * side as i32), side, colour);
+        }
+    }
+
     /// Writes it as PNG.
     pub fn write_png(&self, to: impl Write) -> Result<(), String> {
         let size = |n: usize| u32::try_from(n).map_err(|e| e.to_string());
@@ -63,6 +134,33 @@ impl Picture {
         let mut writer = encoder.write_header().map_err(|e| e.to_string())?;
         writer.write_image_data(&self.rgb).map_err(|e| e.to_string())?;
         writer.finish().map_err(|e| e.to_string())
+    }
+}
+
+/// Draws on a picture, which takes everything.
+fn draw<O>(what: impl Drawable<Color = Colour, Output = O>, on: &mut Picture) {
+    let Ok(_) = what.draw(on);
+}
+
+impl OriginDimensions for Picture {
+    fn size(&self) -> Size {
+        Size::new(self.width as u32, self.height as u32)
+    }
+}
+
+impl DrawTarget for Picture {
+    type Color = Colour;
+    type Error = Infallible;
+
+    fn draw_iter<I: IntoIterator<Item = Pixel<Colour>>>(&mut self, pixels: I) -> Result<(), Infallible> {
+        for Pixel(Point { x, y }, colour) in pixels {
+            let (Ok(x), Ok(y)) = (usize::try_from(x), usize::try_from(y)) else { continue };
+            if x < self.width && y < self.height {
+                let at = 3 * (y * self.width + x);
+                self.rgb[at..at + 3].copy_from_slice(&[colour.r(), colour.g(), colour.b()]);
+            }
+        }
+        Ok(())
     }
 }
 

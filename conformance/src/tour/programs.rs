@@ -1,7 +1,9 @@
 //! The examples on the tour's input: sizes, arguments, and how near results must be.
 
-use super::examples::{black_scholes, dot, histogram, kmeans, life, mandelbrot, matmul, saxpy, segmented_sums, sobel};
-use super::{Example, Input, Picture, example, scatter, tour_error};
+use super::examples::{
+    black_scholes, digits, dot, histogram, kmeans, life, mandelbrot, matmul, saxpy, segmented_sums, sobel,
+};
+use super::{Example, Input, Picture, differentiated, example, scatter, tour_error};
 use crate::compare::Near;
 use acc_array::array::HostArgs;
 use acc_array::prelude::*;
@@ -156,4 +158,24 @@ pub(super) fn black_scholes() -> Result<Example, Error> {
         // Prices are at most 100; exp, ln and sqrt differ by a few units in the last place, 1e-16.
         Near::Absolute(1e-11),
     )
+}
+
+/// The first step of the network's training.
+pub(super) fn digits() -> Result<Example, Error> {
+    use digits::{Loss, Optimiser, Training, start, step};
+    let how = Training { loss: Loss::Squares, optimiser: Optimiser::Sgd, rate: 0.05, dropout: 0.0, seed: 0 };
+    let drawn = Interpreter::new().run(digits::digits(lift(7u64), 1))?;
+    let e = example(
+        "digits",
+        "a step of a network that reads digits, on a drawn one".to_string(),
+        |seed: Acc<Scalar<u64>>, images: Acc<digits::Images>, labels: Acc<Vector<u8>>| {
+            let (loss, (net, _, _)) = step(how, start(seed.the()), (&images, &labels), lift(1));
+            (images.slice((0, All, All)), loss, net)
+        },
+        (&Scalar::scalar(7u64), &drawn.0, &drawn.1).into_data(),
+        // Sums of some thousand products below 1, in several orders.
+        Near::Absolute(1e-4),
+    )?;
+    let program = differentiated(e.program)?;
+    Ok(Example { program, picture: Some(|results| Picture::grey(results.get(..1)?)), ..e })
 }

@@ -172,7 +172,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         "conformance",
         &[
             &["components", "executors", "laziness", "onnx", "progress", "runs", "structure", "tour"],
-            &["headers"],
+            &["headers", "digits"],
             &["suite"],
             &["fuzz", "inspect", "matrix"],
         ],

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "an example's main and its input are its own")]
 
 pub(super) mod black_scholes;
+#[path = "digits/main.rs"]
+pub mod digits;
 pub(super) mod dot;
 pub(super) mod histogram;
 pub(super) mod kmeans;

@@ -1,5 +1,6 @@
 //! `acc tour`
 
+use super::{check_folder, make_folder};
 use crate::output::{say, write_file};
 use acc_core::data::ArrayData;
 use acc_core::{Executor, RunLimits};
@@ -12,7 +13,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Run ten example programs on every executor, on an image and a set of points.
+/// Run eleven example programs on every executor, on an image and a set of points.
 #[derive(clap::Args)]
 pub struct Args {
     /// A PNG image in place of the one that comes with acc.
@@ -29,12 +30,7 @@ pub struct Args {
 pub fn main(args: &Args) -> crate::Outcome {
     let (image, points) = Input::shipped();
     let input = Input::read(args.image.as_deref().unwrap_or(&image), args.npy.as_deref().unwrap_or(&points))?;
-    if args.out.exists() && !args.out.is_dir() {
-        return Err(format!(
-            "cannot write to {}: it is no folder\n  help: --out names the folder for images and graphs",
-            args.out.display()
-        ));
-    }
+    check_folder(&args.out, "images and graphs")?;
     let examples = examples(&input).map_err(|e| e.to_string())?;
     let registered = executors::all();
     let present: Vec<&Registered> = registered.iter().filter(|r| r.present().is_some()).collect();
@@ -59,7 +55,7 @@ pub fn main(args: &Args) -> crate::Outcome {
     bar.finish_and_clear();
 
     // Nothing is written before everything is computed.
-    std::fs::create_dir_all(&args.out).map_err(|e| format!("cannot make the folder {}: {e}", args.out.display()))?;
+    make_folder(&args.out)?;
     for (name, contents) in &files {
         write_file(&args.out.join(name), contents)?;
     }

@@ -1,0 +1,1 @@
+../../../../../acc/examples/digits/main.rs
