@@ -2,7 +2,7 @@
 //! same numbers within rounding.
 //!
 //! ```text
-//! kernels of a step by grad: 24, by hand: 24
+//! kernels of a step by grad: 23, by hand: 24
 //! loss by grad: 22.6, by hand: 22.6
 //! the gradients are the same within rounding: true
 //! ```
@@ -91,10 +91,7 @@ fn kernels(gradient: fn(&AccOf<Net>, &Acc<Images>, &Acc<Vector<u8>>) -> Gradient
         let (loss, slope) = gradient(&net.clone().unlift(), &x, &t);
         (loss, sgd_step::<Net, _>(net, slope, 0.05))
     })?;
-    let explanation = step.prepared().explain();
-    // All of it, for people.
-    eprintln!("{explanation}");
-    Ok(explanation.kernels.len())
+    Ok(step.prepared().explain().kernels.len())
 }
 
 fn main() -> Result<(), Error> {
@@ -106,6 +103,5 @@ fn main() -> Result<(), Error> {
     let biases = [apart(&g.1, &h.1), apart(&g.3, &h.3), apart(&g.5, &h.5)];
     let most = filters.into_iter().chain(biases).fold(0.0, f32::max);
     println!("the gradients are the same within rounding: {}", most < 1e-5);
-    eprintln!("they differ by {most:e} of the greatest number of an array");
     Ok(())
 }
