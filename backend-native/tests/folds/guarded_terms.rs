@@ -72,12 +72,9 @@ fn initial_values_are_kept() {
         for (x, k) in SHAPES {
             let mut args = args(ScalarType::F32, x, k, 0, &mut rng);
             agree(&text, &args);
-            let zeros = |a: &ArrayData| {
-                let n = a.size();
-                ArrayData::from_leaves(a.shape().to_vec(), ScalarType::F32.into(), (0..n).map(|_| [(-0.0f32).lit()]))
-                    .unwrap()
-            };
-            args[0] = zeros(&args[0]);
+            let shape = args[0].shape().to_vec();
+            let zeros = (0..args[0].size()).map(|_| [(-0.0f32).lit()]);
+            args[0] = ArrayData::from_leaves(shape, ScalarType::F32.into(), zeros).unwrap();
             agree(&text, &args);
         }
     }

@@ -64,7 +64,7 @@ impl<'a> Emitter<'a> {
         }
         let bound = std::mem::replace(&mut self.scope.axes[lane], Axis::Lanes(Operand::int(0)));
         let condition = Condition { columns: from.clone()..to.clone(), flags: Vec::new() };
-        if let Some(guarded) = self.condition(*cond, lane, condition).and_then(|c| self.guarded(&reads, lane, c)) {
+        if let Some(guarded) = self.condition(*cond, condition).and_then(|c| self.guarded(&reads, lane, c)) {
             self.scope.guarded.insert(result, guarded);
         }
         self.scope.axes[lane] = bound;
@@ -197,7 +197,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Adds what another condition demands; none if that is not known for the whole row.
-    fn condition(&mut self, cond: Val, lane: usize, mut of: Condition) -> Option<Condition> {
+    fn condition(&mut self, cond: Val, mut of: Condition) -> Option<Condition> {
         if self.is_written(Some(cond)) {
             of.flags.push(self.scope.scalar(cond));
             return Some(of);
@@ -205,7 +205,7 @@ impl<'a> Emitter<'a> {
         let node = self.facts.body.region.nodes.iter().find(|n| n.results.contains(&cond))?;
         match &node.op {
             Op::Prim(PrimOp::AndP, args) if self.ty(cond) == ScalarType::Bool => {
-                args.iter().try_fold(of, |of, &a| self.condition(a, lane, of))
+                args.iter().try_fold(of, |of, &a| self.condition(a, of))
             }
             Op::Prim(p, args) => {
                 let [a, b] = args[..] else { return None };
