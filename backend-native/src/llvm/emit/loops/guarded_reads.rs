@@ -96,7 +96,7 @@ impl<'a> Emitter<'a> {
                 continue;
             }
             // The index of column 0, and the columns for which that is an element, whatever the other indices are.
-            let index = l.index.iter().map(|ix| self.index(ix)).collect();
+            let index = l.index.iter().map(|ix| self.index_before(ix)).collect::<Option<_>>()?;
             let (Address::Uniform(first) | Address::Contiguous(first, _)) = self.code.address(l.array, &index) else {
                 return None;
             };
@@ -119,6 +119,25 @@ impl<'a> Emitter<'a> {
             whole.end = put!(self.code.f, "select i1 {flag}, i64 {}, i64 0", whole.end);
         }
         Some(Guarded { holds, whole, proven })
+    }
+
+    /// The value of an index that is perhaps not computed yet, with the axes as they are bound; none if it is no affine sum of
+    /// what is.
+    fn index_before(&mut self, ix: &Ix) -> Option<Value> {
+        let Ix::At(v) = *ix else { return Some(self.index(ix)) };
+        if self.is_written(Some(v)) {
+            return Some(self.index(ix));
+        }
+        let Index::Affine(sum) = self.facts.accesses.index(v) else { return None };
+        if !sum.base.terms.iter().all(|(v, _)| self.is_written(Some(*v))) {
+            return None;
+        }
+        let first = self.first_of(&sum);
+        match self.facts.uniformities[v.index()] {
+            Uniformity::Uniform => Some(Value::Uniform(first)),
+            Uniformity::Affine(step) => Some(Value::Affine(first, step)),
+            Uniformity::Varying => None,
+        }
     }
 
     /// Notes a conditional of nothing but contiguous reads and checks of indices that its condition bounds, where the extents
