@@ -1,4 +1,4 @@
-//! The gradient of the network in `digits/main.rs` written by hand, beside that of `value_and_grad`: as many kernels, and the
+//! The gradient of the network in `digits/main.rs` written by hand, beside that of `value_and_grad`: no fewer kernels, and the
 //! same numbers within rounding.
 //!
 //! ```text

@@ -172,7 +172,7 @@ mod tests {
         for end in [0, 3, 4, 9, 15] {
             fails(&whole[..end], images, "is no whole IDX file: it ends within its header");
         }
-        fails(&whole[..22], images, "it ends within item 1 of 3");
+        fails(&whole[..22], images, "it ends within item 2 of 3");
         let packed = gzip(&whole);
         for end in 2..packed.len() {
             assert!(read(&packed[..end], images).is_err(), "{end} bytes");
