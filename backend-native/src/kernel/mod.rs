@@ -55,7 +55,9 @@ pub(crate) use access::{Accesses, Uniformity};
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
 pub(crate) use guards::Guard;
 pub(crate) use math::{expand, without_scales};
-pub(crate) use op::{Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, divisor, is_partial, visit_likely};
+pub(crate) use op::{
+    Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, definition, divisor, is_partial, visit_likely,
+};
 pub(crate) use record::Record;
 pub(crate) use schedule::{Loop, MAX_UNROLLED_COPIES, row_major};
 pub use text::Kernels;
@@ -405,6 +407,10 @@ impl Body {
     /// Whether it can fault, demand an array, or fail to end.
     pub(crate) fn is_partial(&self) -> bool {
         is_partial(&self.region, &self.consts)
+    }
+    /// Whether a value is the constant 0, which is not -0.
+    pub(crate) fn is_zero(&self, v: Val) -> bool {
+        self.consts.iter().any(|(c, l)| *c == v && l.bits == 0)
     }
     /// For each value whether it has a use.
     pub(crate) fn used(&self) -> Vec<bool> {

@@ -53,7 +53,8 @@ fn parts(r: &Region, body: &Body) -> Option<Parts> {
     for n in &r.nodes {
         let mut depends = false;
         n.op.visit_operands(&mut |v| depends |= read.contains(&v));
-        if is_computed_access(n) {
+        let is_access = matches!(&n.op, Op::Index(_) | Op::Own(KernelOp::Check { .. }));
+        if is_access && n.op.index().iter().any(|i| matches!(i, Ix::At(_))) {
             if depends {
                 return None;
             }
@@ -69,7 +70,6 @@ fn parts(r: &Region, body: &Body) -> Option<Parts> {
             }
             continue;
         }
-        let is_access = is_access(&n.op);
         let plain = n.op.regions().is_empty() && (is_access || !n.op.is_partial(&body.consts));
         if !plain || (depends && is_access) {
             return None;
@@ -82,16 +82,6 @@ fn parts(r: &Region, body: &Body) -> Option<Parts> {
         }
     }
     (!parts.before.is_empty() || !parts.after.is_empty()).then_some(parts)
-}
-
-/// Whether an operation reads an array, or checks an index of one.
-fn is_access(op: &Op) -> bool {
-    matches!(op, Op::Index(_) | Op::Own(KernelOp::Check { .. }))
-}
-
-/// Whether a node is an access at an index that is not affine in one axis.
-fn is_computed_access(n: &Node) -> bool {
-    is_access(&n.op) && n.op.index().iter().any(|i| matches!(i, Ix::At(_)))
 }
 
 /// The affine indices of a check and the others, each with the first element along the other dimensions.

@@ -30,7 +30,7 @@ impl Emitter<'_> {
     ) -> Option<[Operand; 2]> {
         let Index::Affine(sum) = self.facts.accesses.index(v) else { return None };
         let base = &sum.base;
-        if sum.is_uniform() || !fits(&sum) || !base.terms.iter().all(|(v, _)| self.is_written(Some(*v))) {
+        if sum.is_uniform() || !fits(&sum) || !self.is_known(base) {
             return None;
         }
         let mut ends = [base.offset, base.offset].map(Operand::int);

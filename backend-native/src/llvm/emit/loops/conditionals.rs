@@ -66,11 +66,9 @@ impl Emitter<'_> {
         self.code.f.w.start(run);
         self.code.mask = Mask::Lanes(mask);
         self.region(then);
-        let ty = self.code.mask_type();
         let mixed = then.results.iter().zip(&kept).map(|(&v, kept)| {
-            let (t, own) = (self.code.vector(self.ty(v)), self.vectors(v));
-            let parts = own.iter().zip(kept).zip(&conds);
-            parts.map(|((x, y), c)| put!(self.code.f, "select {ty} {c}, {t} {x}, {t} {y}")).collect()
+            let own = self.vectors(v);
+            self.code.selected(self.ty(v), &conds, &own, kept)
         });
         let mixed: Vec<Parts> = mixed.collect();
         let after = self.code.f.w.block;
@@ -116,7 +114,7 @@ impl Emitter<'_> {
     fn masked_if(&mut self, n: &Node, cond: Val, then: &Region, else_: &Region) {
         let outer = self.code.mask.clone();
         let conds = self.vectors(cond);
-        let (ty, nots) = (self.code.mask_type(), self.code.inverted(&conds));
+        let nots = self.code.inverted(&conds);
         let mut sides: Vec<Vec<Parts>> = Vec::new();
         for (region, flags) in [(then, &conds), (else_, &nots)] {
             self.code.mask = outer.clone();
@@ -148,12 +146,7 @@ impl Emitter<'_> {
         }
         self.code.mask = outer;
         for (k, &r) in n.results.iter().enumerate() {
-            let t = self.code.vector(self.ty(r));
-            let parts = (0..self.code.width.parts).map(|p| {
-                let (c, x, y) = (&conds[p], &sides[0][k][p], &sides[1][k][p]);
-                put!(self.code.f, "select {ty} {c}, {t} {x}, {t} {y}")
-            });
-            let parts = parts.collect();
+            let parts = self.code.selected(self.ty(r), &conds, &sides[0][k], &sides[1][k]);
             self.scope.set(r, Value::Varying(parts));
         }
     }

@@ -1,6 +1,6 @@
 //! The nodes of a body in order: dispatch, and loops.
 
-use crate::kernel::{Body, KernelOp, Node, Op, OpExt as _, Region, region_cost};
+use crate::kernel::{Body, KernelOp, Node, Op, OpExt as _, Region, definition, region_cost};
 use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
@@ -99,7 +99,7 @@ impl Emitter<'_> {
         }
     }
 
-    fn select(&mut self, cond: Val, then: Val, else_: Val) -> Value {
+    pub(super) fn select(&mut self, cond: Val, then: Val, else_: Val) -> Value {
         let el = element(self.ty(then));
         if self.facts.uniformities[cond.index()] != Uniformity::Uniform {
             return self.map_parts(&[cond, then, else_], &mut |e, shape, a| {
@@ -192,7 +192,7 @@ impl Emitter<'_> {
         if ahead {
             self.code.count_fuel(cost);
         }
-        let (uniform_nodes, own) = self.facts.conjuncts(test);
+        let (uniform_nodes, own) = self.facts.conjuncts(test, test.results[0]);
         // Uniform conditions are not part of the mask: where one fails, the loop ends.
         let leave = |e: &mut Self| {
             e.code.bail_out_on_fault();
@@ -325,12 +325,11 @@ impl Emitter<'_> {
 }
 
 impl Facts<'_> {
-    /// The conditions of which a test is the conjunction: uniform ones, and others.
-    fn conjuncts(&self, test: &Region) -> (Vec<Val>, Vec<Val>) {
-        let (mut uniform_nodes, mut own, mut todo) = (Vec::new(), Vec::new(), vec![test.results[0]]);
+    /// The conditions of which one of a region is the conjunction: uniform ones, and others.
+    pub(super) fn conjuncts(&self, r: &Region, condition: Val) -> (Vec<Val>, Vec<Val>) {
+        let (mut uniform_nodes, mut own, mut todo) = (Vec::new(), Vec::new(), vec![condition]);
         while let Some(v) = todo.pop() {
-            let node = test.nodes.iter().find(|n| n.results.contains(&v)).map(|n| &n.op);
-            match node {
+            match definition(r, v).map(|n| &n.op) {
                 _ if self.uniformities[v.index()] == Uniformity::Uniform => uniform_nodes.push(v),
                 Some(Op::Prim(PrimOp::AndP, args)) => todo.extend(args),
                 Some(_) | None => own.push(v),

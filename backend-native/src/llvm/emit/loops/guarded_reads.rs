@@ -6,11 +6,11 @@
 //! used.
 
 use crate::kernel::access::Index;
-use crate::kernel::{Ix, KernelOp, Load, Node, Op, OpExt as _, Region, is_partial};
+use crate::kernel::{Ix, KernelOp, Load, Node, Op, OpExt as _, Region, definition, is_partial};
 use crate::llvm::emit::access::address::Address;
 use crate::llvm::emit::arith::affine_compare::{MAX_FIRST, mirrored};
 use crate::llvm::emit::loops::nest::{Axis, Bound};
-use crate::llvm::emit::text::value::{Mask, Parts, Value};
+use crate::llvm::emit::text::value::{Parts, Value};
 use crate::llvm::emit::text::{Operand, put};
 use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
 use acc_core::data::ScalarType;
@@ -18,13 +18,6 @@ use acc_core::ir::{PrimOp, Val};
 use acc_desugar::analysis::access::{Access, Along};
 use smallvec::SmallVec;
 use std::ops::Range;
-
-/// What bounds say of values where a condition holds: those that are not below 0, and those that are below another one.
-#[derive(Default)]
-struct Ranges {
-    not_negative: Vec<Val>,
-    below: Vec<(Val, Val)>,
-}
 
 /// The longest side with guarded reads, which is written twice.
 const MAX_GUARDED_NODES: usize = 48;
@@ -129,7 +122,7 @@ impl<'a> Emitter<'a> {
             return Some(self.index(ix));
         }
         let Index::Affine(sum) = self.facts.accesses.index(v) else { return None };
-        if !sum.base.terms.iter().all(|(v, _)| self.is_written(Some(*v))) {
+        if !self.is_known(&sum.base) {
             return None;
         }
         let first = self.first_of(&sum);
@@ -137,76 +130,6 @@ impl<'a> Emitter<'a> {
             Uniformity::Uniform => Some(Value::Uniform(first)),
             Uniformity::Affine(step) => Some(Value::Affine(first, step)),
             Uniformity::Varying => None,
-        }
-    }
-
-    /// Notes a conditional of nothing but contiguous reads and checks of indices that its condition bounds, where the extents
-    /// are at least those bounds: compared once, before all loops, which bails out if they are not. What is left of it are
-    /// loads under a mask.
-    pub(super) fn prove_by_condition(&mut self, n: &'a Node) {
-        let (Op::If { cond, then, else_ }, Some(&result)) = (&n.op, n.results.first()) else { return };
-        if self.facts.uniformities[cond.index()] == Uniformity::Uniform || !else_.nodes.is_empty() {
-            return;
-        }
-        let mut ranges = Ranges::default();
-        self.ranges(*cond, &mut ranges);
-        let mut proven = Vec::new();
-        let mut compared = Vec::new();
-        for n in &then.nodes {
-            let (array, index) = match &n.op {
-                Op::Index(l) if l.edge.is_none() && self.lane_access(l) == Access::Strided(1) => (l.array, &l.index),
-                Op::Own(KernelOp::Check { array, index }) => (*array, index),
-                _ => return,
-            };
-            for (dim, ix) in index.iter().enumerate().filter(|(dim, ix)| !self.is_proven(array, *dim, ix)) {
-                let Ix::At(v) = *ix else { return };
-                let below = ranges.below.iter().find(|(of, end)| *of == v && self.is_written(Some(*end)));
-                let Some((_, end)) = below.filter(|_| ranges.not_negative.contains(&v)) else { return };
-                compared.push((array, dim, *end));
-                proven.push(Bound::new(array, dim, *ix));
-            }
-        }
-        compared.sort_unstable();
-        compared.dedup();
-        for (array, dim, end) in compared {
-            let (end, extent) = (self.scope.scalar(end), self.code.f.arg(KernelArg::ArrayExtent(array, dim as u32)));
-            let beyond = put!(self.code.f, "icmp sgt i64 {end}, {extent}");
-            self.code.f.bail_out_if(&beyond);
-        }
-        self.scope.masked_reads.insert(result, proven);
-    }
-
-    /// Collects what a condition says of values.
-    fn ranges(&self, cond: Val, to: &mut Ranges) {
-        let node = self.facts.body.region.nodes.iter().find(|n| n.results.contains(&cond));
-        let Some(Op::Prim(p, args)) = node.map(|n| &n.op) else { return };
-        let [a, b] = args[..] else { return };
-        let is_zero = |v: Val| self.facts.body.consts.iter().any(|(c, l)| *c == v && l.bits == 0);
-        match p {
-            PrimOp::AndP if self.ty(cond) == ScalarType::Bool => [a, b].into_iter().for_each(|v| self.ranges(v, to)),
-            _ if self.ty(a) != ScalarType::I64 => {}
-            PrimOp::GeP if is_zero(b) => to.not_negative.push(a),
-            PrimOp::LeP if is_zero(a) => to.not_negative.push(b),
-            PrimOp::LtP => to.below.push((a, b)),
-            PrimOp::GtP => to.below.push((b, a)),
-            _ => {}
-        }
-    }
-
-    /// Writes a conditional of proven reads: they run under the mask of its condition, which may be that of no lane.
-    pub(super) fn masked_reads(&mut self, n: &Node, cond: Val, [then, else_]: [&Region; 2], proven: Vec<Bound>) {
-        let (conds, ty, outer) = (self.vectors(cond), self.code.mask_type(), self.code.mask.clone());
-        let mask = (0..self.code.width.parts).map(|p| self.code.and_mask(p, &conds[p])).collect();
-        self.code.mask = Mask::Lanes(mask);
-        let unproven = self.scope.proven.assume(proven);
-        self.region(then);
-        self.scope.proven.forget(&unproven);
-        self.code.mask = outer;
-        for (&r, (&x, &y)) in n.results.iter().zip(then.results.iter().zip(&else_.results)) {
-            let (t, xs, ys) = (self.code.vector(self.ty(r)), self.vectors(x), self.vectors(y));
-            let parts = conds.iter().zip(xs.iter().zip(&ys));
-            let parts = parts.map(|(c, (x, y))| put!(self.code.f, "select {ty} {c}, {t} {x}, {t} {y}")).collect();
-            self.scope.set(r, Value::Varying(parts));
         }
     }
 
@@ -221,7 +144,7 @@ impl<'a> Emitter<'a> {
             of.flags.push(self.scope.scalar(cond));
             return Some(of);
         }
-        let node = self.facts.body.region.nodes.iter().find(|n| n.results.contains(&cond))?;
+        let node = definition(&self.facts.body.region, cond)?;
         match &node.op {
             Op::Prim(PrimOp::AndP, args) if self.ty(cond) == ScalarType::Bool => {
                 args.iter().try_fold(of, |of, &a| self.condition(a, of))
@@ -254,7 +177,7 @@ impl<'a> Emitter<'a> {
             return None;
         };
         let Index::Affine(sum) = self.facts.accesses.index(a) else { return None };
-        if !sum.base.terms.iter().all(|(v, _)| self.is_written(Some(*v))) {
+        if !self.is_known(&sum.base) {
             return None;
         }
         let (first, other) = (self.first_of(&sum), self.scope.scalar(b));
@@ -340,14 +263,9 @@ impl<'a> Emitter<'a> {
         });
         let from = self.code.inverted(&before);
         let flags = self.code.and_masks(&until, &from);
-        let ty = self.code.mask_type();
         let results = then.results.iter().zip(&else_.results);
-        let mixed = results.map(|(&x, &y)| {
-            let (t, xs, ys) = (self.code.vector(self.ty(x)), self.vectors(x), self.vectors(y));
-            let parts = flags.iter().zip(xs.iter().zip(&ys));
-            parts.map(|(c, (x, y))| put!(self.code.f, "select {ty} {c}, {t} {x}, {t} {y}")).collect()
-        });
-        let mixed: Vec<Parts> = mixed.collect();
+        let sides: Vec<_> = results.map(|(&x, &y)| (self.ty(x), self.vectors(x), self.vectors(y))).collect();
+        let mixed: Vec<Parts> = sides.iter().map(|(ty, xs, ys)| self.code.selected(*ty, &flags, xs, ys)).collect();
         let after_all = self.code.f.w.block;
         self.code.f.w.jump(join);
 

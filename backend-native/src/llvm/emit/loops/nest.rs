@@ -11,6 +11,7 @@
 //! What a step does with the elements is up to the [`Variant`]; where lanes are rows that are folded or scanned, a step
 //! contains a loop along that axis.
 
+use crate::kernel::access::Sum;
 use crate::kernel::{Body, Edge, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Region};
 use crate::llvm::emit::access::transposed_load::{BlockedRows, MAX_PANEL_COLUMNS, transposed_axis};
 use crate::llvm::emit::access::unaligned_streaming;
@@ -260,6 +261,11 @@ impl<'a> Emitter<'a> {
         base.is_none_or(|v| {
             self.scope.values[v.index()].is_some() && self.facts.uniformities[v.index()] == Uniformity::Uniform
         })
+    }
+
+    /// Whether all values of a sum are.
+    pub(crate) fn is_known(&self, sum: &Sum) -> bool {
+        sum.terms.iter().all(|(v, _)| self.is_written(Some(*v)))
     }
 
     /// Checks the indices of a node once for all following points, as far as possible. Axes that are not bound yet have

@@ -1,9 +1,8 @@
 //! Terms of sums that are 0 where a condition does not hold that is the same in all lanes, as those of a convolution at the
 //! margin: the loops inside of the one that decides the condition are left out.
 
-use crate::kernel::{Kernel, KernelOp, Node, Op, OpExt as _, Sink, is_partial};
-use crate::llvm::emit::{Emitter, Uniformity};
-use acc_core::data::ScalarType;
+use crate::kernel::{Kernel, KernelOp, Node, Op, OpExt as _, Sink, definition, is_partial};
+use crate::llvm::emit::Emitter;
 use acc_core::ir::{PrimOp, Val};
 use std::collections::HashMap;
 
@@ -12,17 +11,11 @@ impl Emitter<'_> {
     /// of each node.
     pub(super) fn conditions_of_terms(&self, kernel: &Kernel, depth: &[usize]) -> HashMap<usize, Vec<Val>> {
         let mut found: HashMap<usize, Vec<Val>> = HashMap::new();
-        let Some(cond) = self.condition_of_terms(kernel) else { return found };
-        let nodes = &self.facts.body.region.nodes;
-        let mut todo = vec![cond];
-        while let Some(v) = todo.pop() {
-            let Some((n, depth)) = nodes.iter().zip(depth).find(|(n, _)| n.results.contains(&v)) else { continue };
-            match &n.op {
-                _ if self.facts.uniformities[v.index()] == Uniformity::Uniform => {
-                    found.entry(*depth).or_default().push(v);
-                }
-                Op::Prim(PrimOp::AndP, args) if self.ty(v) == ScalarType::Bool => todo.extend(args),
-                _ => {}
+        let region = &self.facts.body.region;
+        let uniform = self.condition_of_terms(kernel).map(|cond| self.facts.conjuncts(region, cond).0);
+        for v in uniform.into_iter().flatten() {
+            if let Some(k) = region.nodes.iter().position(|n| n.results.contains(&v)) {
+                found.entry(depth[k]).or_default().push(v);
             }
         }
         found
@@ -32,7 +25,6 @@ impl Emitter<'_> {
     fn condition_of_terms(&self, kernel: &Kernel) -> Option<Val> {
         let body = self.facts.body;
         let nodes = &body.region.nodes;
-        let is_zero = |v: Val| body.consts.iter().any(|(c, l)| *c == v && l.bits == 0);
         let mut conds = Vec::new();
         for o in &kernel.outputs {
             let Sink::Fold { builtin: Some(ops), init: true, .. } = &o.sink else { return None };
@@ -40,13 +32,13 @@ impl Emitter<'_> {
                 return None;
             }
             for &v in kernel.values(o) {
-                let n = nodes.iter().find(|n| n.results.contains(&v))?;
+                let n = definition(&body.region, v)?;
                 conds.push(match &n.op {
                     Op::If { cond, else_, .. } => {
                         let at = n.results.iter().position(|r| *r == v)?;
-                        is_zero(*else_.results.get(at)?).then_some(*cond)?
+                        body.is_zero(*else_.results.get(at)?).then_some(*cond)?
                     }
-                    Op::Select { cond, else_, .. } if is_zero(*else_) => *cond,
+                    Op::Select { cond, else_, .. } if body.is_zero(*else_) => *cond,
                     _ => return None,
                 });
             }

@@ -54,17 +54,7 @@ pub(crate) trait Structured: Sized {
         carried: Vec<Operand>,
         write: impl FnOnce(&mut Self, Vec<Operand>) -> Vec<Operand>,
     ) -> Vec<Operand> {
-        let w = &mut self.code().f.w;
-        let (yes, join, from) = (w.label(), w.label(), w.block);
-        w.branch(cond, yes, join);
-        w.start(yes);
-        let after = write(self, carried.clone());
-        let f = &mut self.code().f;
-        let last = f.w.block;
-        f.w.jump(join);
-        f.w.start(join);
-        let ends = carried.iter().zip(&after).zip(types);
-        ends.map(|((x, y), ty)| put!(f, "phi {ty} [ {x}, {from} ], [ {y}, {last} ]")).collect()
+        self.if_else(cond, types, carried, write, |_, carried| carried)
     }
 
     /// Code under a scalar condition, and other code where it does not hold; returns the values after both.

@@ -156,6 +156,13 @@ impl VectorCode {
         }
     }
 
+    /// The elements of one value in lanes with a flag, of another one in others.
+    pub(crate) fn selected(&mut self, ty: ScalarType, flags: &Parts, xs: &Parts, ys: &Parts) -> Parts {
+        let (mask, t) = (self.mask_type(), self.vector(ty));
+        let parts = flags.iter().zip(xs.iter().zip(ys));
+        parts.map(|(c, (x, y))| put!(self.f, "select {mask} {c}, {t} {x}, {t} {y}")).collect()
+    }
+
     /// Whether any flag of any part is set, as an `i1`.
     pub(crate) fn any_lane(&mut self, flags: &[Operand]) -> Operand {
         let ty = self.mask_type();
