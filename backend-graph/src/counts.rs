@@ -184,7 +184,7 @@ impl<'a> Counter<'a> {
             Op::Bitcast(..) | Op::Reshape(..) | Op::Broadcast(..) | Op::Transpose(..) | Op::Slice { .. } => (0, 1),
             Op::Select { .. } => (0, 1),
             Op::InsertAxes(_, axes) => (0, axes.len()),
-            Op::Unfold { .. } => (0, 2),
+            Op::Unfold { padded, .. } => (usize::from(*padded), 2),
             Op::Gather(_, at) => (1 + self.widened(*at), if self.scalar(*at).1 == 1 { 0 } else { 2 }),
             Op::Take { at, .. } => (1 + self.widened(*at), 0),
             Op::Pad { .. } => (1, 4),
@@ -208,7 +208,8 @@ impl<'a> Counter<'a> {
                 self.counts.checks += 2;
                 segment_reduce(*with, self.scalar(*x).0)
             }
-            Op::Contract(a, _) => (1, if self.scalar(*a).1 == 1 { 0 } else { 4 }),
+            Op::Contract { left, .. } => (1, if self.scalar(*left).1 == 1 { 0 } else { 4 }),
+            Op::Convolve { .. } => (1, 3),
             Op::ArgExtreme(..) | Op::Softmax { .. } | Op::Normalize { .. } => (1, 0),
             Op::AnyLane(_) => (1, 2),
             Op::Fold { .. } | Op::Scan { columns: _, .. } => (0, 0),

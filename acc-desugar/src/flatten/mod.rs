@@ -19,6 +19,7 @@ mod scope;
 
 pub(crate) use ops::segments::segmented;
 
+use crate::flatten::access::guarded::Guard;
 use crate::graph::builder::Builder;
 use crate::graph::{Body, FaultKind, Graph, Value, Values, flat_types};
 use crate::settings::{Faults, Settings};
@@ -44,6 +45,7 @@ fn graph(program: &Program, faults: Faults, limits: &RunLimits) -> (Graph, Optio
         scope: Scope::default(),
         checks: Checks::new(faults),
         indices: Indices::default(),
+        guards: Vec::new(),
         splits: Splits::default(),
         copies: 1,
         loops: 0,
@@ -64,6 +66,8 @@ pub(crate) struct Flattener<'a> {
     scope: Scope,
     checks: Checks,
     indices: Indices,
+    /// The conditions that hold for the current expression.
+    guards: Vec<Guard>,
     splits: Splits,
     /// How often the current expression is written, since it is part of a branch on several parts of a space.
     copies: usize,

@@ -199,17 +199,21 @@ macro_rules! with_graph_ops {
             };
             /// An axis reversed.
             "flip" Flip(x: Value, axis: u32);
-            /// The elements of a rank-1 tensor at `start + Σ steps[k]·i[k]`, with `i[k]` in `0..lens[k]`; zeros as for
-            /// a slice.
+            /// An axis read at the positions `start + Σ steps[k]·i[k]`, with `i[k]` in `0..lens[k]`, which are the axes of the
+            /// result in its place. Where a position is out of bounds there is a zero if `padded`; else zeros as for a slice.
             "unfold" Unfold {
                 /// The operand.
                 x: Value,
+                /// The axis.
+                axis: u32,
                 /// The position of the first element.
                 start: Value,
-                /// The shape of the result.
+                /// The extents in place of the axis.
                 lens: Values,
-                /// The distance along each axis; may be negative or 0.
+                /// The distance along each of them; may be negative or 0.
                 steps: Values,
+                /// Whether there are zeros around the axis.
+                padded: bool,
             };
             // ---- data movement
             /// Elements of a rank-1 tensor at positions, which are in bounds, or zeros if it is empty; of the positions' shape.
@@ -268,8 +272,31 @@ macro_rules! with_graph_ops {
                 /// Whether a segment without elements is a fault, too.
                 full: bool,
             };
-            /// The sums of the products of two tensors, which broadcast: a matrix product of some kind.
-            "contract" Contract(left: Value, right: Value);
+            /// The sums along the innermost axes of the products of two tensors, which broadcast: a matrix product of some kind.
+            "contract" Contract {
+                /// The one factor.
+                left: Value,
+                /// The other one.
+                right: Value,
+                /// Of `bool`: where it is false, the left factor is 0, and so is the product whatever the right factor is.
+                mask: Option<Value>,
+                /// How many axes are summed.
+                axes: u32,
+            };
+            /// A convolution of `[image, group, channel, place..]` with filters `[group, filter, channel, window..]`, of one to three
+            /// dimensions: `y[n, g, f, i..] = Σ x[n, g, c, i·stride + w·dilation..] · filters[g, f, c, w..]` over `c` and `w..`.
+            "convolve" Convolve {
+                /// The operand, with as many places along each axis as are read.
+                x: Value,
+                /// The filters.
+                filters: Value,
+                /// The extents of the result's places.
+                places: Values,
+                /// The distance between the windows of neighbours.
+                strides: Numbers,
+                /// The distance between neighbours in a window.
+                dilations: Numbers,
+            };
             /// The position of the first least or greatest element, or of the first NaN; of rows that are not empty.
             "arg_extreme" ArgExtreme(with: ReduceOp, x: Value);
             /// The exponential function of floats less the greatest along an axis, over the sum of these along it; or the logarithm

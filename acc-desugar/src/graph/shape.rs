@@ -205,7 +205,17 @@ impl Infer<'_> {
                     out.remove(*axis as usize);
                     out
                 }
-                Op::Unfold { lens, .. } => lens.iter().map(|s| self.size(*s)).collect(),
+                Op::Unfold { x, axis, lens, .. } => {
+                    let mut out = self.of(*x);
+                    let lens: Vec<Extent> = lens.iter().map(|s| self.size(*s)).collect();
+                    out.splice(*axis as usize..=*axis as usize, lens);
+                    out
+                }
+                Op::Convolve { x, filters, places, .. } => {
+                    let (x, filters) = (self.of(*x), self.of(*filters));
+                    let places = places.iter().map(|s| self.size(*s));
+                    [x[0], x[1], filters[1]].into_iter().chain(places).collect()
+                }
                 Op::Gather(_, at) => self.of(*at),
                 Op::Take { x, axis, at } => {
                     let mut out = self.of(*x);
@@ -240,9 +250,9 @@ impl Infer<'_> {
                     out[*axis as usize] = Extent::Unknown;
                     out
                 }
-                Op::Contract(a, b) => {
-                    let mut out = self.broadcast(&[*a, *b], rank + 1);
-                    out.pop();
+                Op::Contract { left, right, axes, .. } => {
+                    let mut out = self.broadcast(&[*left, *right], rank + *axes as usize);
+                    out.truncate(rank);
                     out
                 }
                 Op::Reduce(_, x) | Op::ArgExtreme(_, x) => {

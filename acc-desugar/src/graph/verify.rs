@@ -173,12 +173,13 @@ impl Verifier<'_> {
                 rank_below(*x, *axis) && sizes(&[*at]) && tensor(*x).is_some_and(|(s, r)| result(s, r - 1))
             }
             Op::Flip(x, axis) => same(*x) && rank_below(*x, *axis),
-            Op::Unfold { x, start, lens, steps } => {
+            Op::Unfold { x, axis, start, lens, steps, padded: _ } => {
                 sizes(&[*start])
                     && sizes(lens)
                     && sizes(steps)
                     && steps.len() == lens.len()
-                    && tensor(*x).is_some_and(|(s, r)| r == 1 && result(s, lens.len()))
+                    && rank_below(*x, *axis)
+                    && tensor(*x).is_some_and(|(s, r)| result(s, r - 1 + lens.len()))
             }
             Op::Gather(x, at) => match (tensor(*x), tensor(*at)) {
                 (Some((s, 1)), Some((p, r))) if is_position(p) => result(s, r),
@@ -230,8 +231,24 @@ impl Verifier<'_> {
             Op::SegmentReduce { x, at, offsets, .. } => {
                 same(*x) && tensor(*x).is_some_and(|(_, r)| r > 0) && at.is_none_or(positions) && is(*offsets, I64, 1)
             }
-            Op::Contract(a, b) => {
-                g.ty(*a) == g.ty(*b) && tensor(*a).is_some_and(|(s, r)| s.is_num() && r > 0 && result(s, r - 1))
+            Op::Contract { left, right, mask, axes } => {
+                let summed = *axes as usize;
+                g.ty(*left) == g.ty(*right)
+                    && summed > 0
+                    && tensor(*left).is_some_and(|(s, r)| {
+                        let masked = mask.is_none_or(|m| is(m, Bool, r));
+                        s.is_num() && r >= summed && masked && result(s, r - summed)
+                    })
+            }
+            Op::Convolve { x, filters, places, strides, dilations } => {
+                let spatial = places.len();
+                g.ty(*x) == g.ty(*filters)
+                    && (1..=3).contains(&spatial)
+                    && sizes(places)
+                    && strides.len() == spatial
+                    && dilations.len() == spatial
+                    && strides.iter().chain(dilations).all(|n| *n > 0)
+                    && tensor(*x).is_some_and(|(s, r)| matches!(s, F32 | F64) && r == 3 + spatial && result(s, r))
             }
             Op::ArgExtreme(k, x) => {
                 matches!(k, super::ReduceOp::Min | super::ReduceOp::Max)

@@ -100,6 +100,9 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
             let scaled = scale.is_some().to_string();
             vec![("axes", list(axes)), ("epsilon", epsilon.to_string()), ("scaled", scaled)]
         }
+        Op::Contract { axes, .. } => vec![("axes", axes.to_string())],
+        Op::Convolve { strides, dilations, .. } => vec![("strides", list(strides)), ("dilations", list(dilations))],
+        Op::Unfold { axis, padded, .. } => vec![("axis", axis.to_string()), ("padded", padded.to_string())],
         Op::Pad { widths, mode, .. } => vec![("widths", list(widths)), ("mode", mode.name().to_string())],
         Op::InBounds { by_use, .. } => vec![("by_use", by_use.to_string())],
         Op::Scatter { mode, .. } => vec![(
@@ -129,9 +132,7 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         | Op::Reshape(..)
         | Op::Broadcast(..)
         | Op::Clamp(..)
-        | Op::Contract(..)
         | Op::Divisor(_)
-        | Op::Unfold { .. }
         | Op::Gather(..)
         | Op::Sort(_)
         | Op::Nonzero(_)

@@ -216,7 +216,9 @@ impl Arranger<'_> {
                 (smallvec![*x], shape.len() + 1)
             }
             // Of rows with rows, not with what all rows have.
-            Op::Contract(a, b) if [a, b].iter().all(|x| self.shapes.get(**x).first() == Some(&rows)) => {
+            Op::Contract { left: a, right: b, mask: None, axes: 1 }
+                if [a, b].iter().all(|x| self.shapes.get(**x).first() == Some(&rows)) =>
+            {
                 (smallvec![*a, *b], shape.len() + 1)
             }
             _ => return None,
@@ -290,7 +292,7 @@ impl Arranger<'_> {
             open.launched.extend(n.results.first());
         }
         // Rows with rows are multiplied, and then added up.
-        open.inner += usize::from(matches!(n.op, Op::Contract(..)));
+        open.inner += usize::from(matches!(n.op, Op::Contract { .. }));
         open.results.extend(n.results.first());
         open.take(n);
     }

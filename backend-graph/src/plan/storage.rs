@@ -118,7 +118,9 @@ pub(super) fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
             values.get(result).map_or(Memory::Foreign, |v| Memory::Shared(*v))
         }
         // Of no element it is the neutral one, repeated.
-        Op::Reduce(..) | Op::SegmentReduce { .. } | Op::Contract(..) | Op::ArgExtreme(..) => Memory::Own,
+        Op::Reduce(..) | Op::SegmentReduce { .. } | Op::Contract { .. } | Op::Convolve { .. } | Op::ArgExtreme(..) => {
+            Memory::Own
+        }
         Op::Size(_)
         | Op::SizeOp(..)
         | Op::ReadBack(_)

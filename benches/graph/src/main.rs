@@ -4,6 +4,7 @@
 mod everyday;
 mod kernels;
 mod overhead;
+mod papers;
 mod report;
 mod row;
 mod thesis;
@@ -27,7 +28,7 @@ struct Measured {
     checked: f64,
     unchecked: f64,
     hand: f64,
-    /// The interpreter, or the copies.
+    /// The interpreter, or the copies; NaN where they are not timed.
     reference: f64,
     /// The ratios to the code by hand, each of two samples of one round.
     checked_of_hand: f64,
@@ -48,7 +49,7 @@ fn main() {
         row::run_on(named.unwrap_or_else(|| panic!("this libtorch finds no device {device}")));
     }
     let mut all = Vec::new();
-    for make in thesis::rows().into_iter().chain(kernels::rows()).chain(everyday::rows()) {
+    for make in thesis::rows().into_iter().chain(kernels::rows()).chain(everyday::rows()).chain(papers::rows()) {
         if filter.is_none_or(|f| make.0.contains(f.as_str())) {
             let row = (make.1)();
             let measured = measure(&row);
@@ -126,10 +127,12 @@ fn median(samples: &[f64]) -> f64 {
 fn measure(row: &Row) -> Measured {
     let mut timed = [&row.hand, &row.checked, &row.unchecked].map(|c| Timed::new(c.as_ref()));
     // The interpreter is slow: it is timed fewer times.
-    let start = Instant::now();
-    (row.reference)();
-    let once = start.elapsed();
-    let mut reference = vec![once.as_nanos() as f64];
+    let once = |call: &dyn Fn()| {
+        let start = Instant::now();
+        call();
+        start.elapsed()
+    };
+    let mut reference: Vec<Duration> = row.reference.iter().map(|call| once(call)).collect();
     let begun = Instant::now();
     for round in 0..ROUNDS {
         if round >= MIN_ROUNDS && begun.elapsed() > MAX_ROW_TIME {
@@ -139,10 +142,11 @@ fn measure(row: &Row) -> Measured {
         for k in 0..timed.len() {
             timed[(round + k) % 3].sample();
         }
-        if once < Duration::from_millis(200) && round < 5 {
-            let start = Instant::now();
-            (row.reference)();
-            reference.push(start.elapsed().as_nanos() as f64);
+        if let (Some(call), Some(first)) = (&row.reference, reference.first())
+            && *first < Duration::from_millis(200)
+            && round < 5
+        {
+            reference.push(once(call));
         }
     }
     let [hand, checked, unchecked] = &timed;
@@ -150,7 +154,7 @@ fn measure(row: &Row) -> Measured {
         checked: checked.median(),
         unchecked: unchecked.median(),
         hand: hand.median(),
-        reference: median(&reference),
+        reference: median(&reference.iter().map(|t| t.as_nanos() as f64).collect::<Vec<_>>()),
         checked_of_hand: checked.of(hand),
         unchecked_of_hand: unchecked.of(hand),
     }

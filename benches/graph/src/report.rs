@@ -1,6 +1,6 @@
 //! The table.
 
-use crate::row::{Row, on_cpu};
+use crate::row::{PAPER, Row, on_cpu};
 use crate::{Measured, Summary};
 use std::fmt::Write;
 
@@ -93,7 +93,7 @@ pub(crate) fn report(rows: &[(Summary, Measured)], overhead: &str) -> String {
         );
     }
     let _ = writeln!(out, "\n{overhead}");
-    let large = || rows.iter().filter(|(s, m)| s.size >= MIN_ELEMENTS && m.hand >= MIN_NANOSECONDS);
+    let large = || rows.iter().filter(|(s, m)| s.group != PAPER && s.size >= MIN_ELEMENTS && m.hand >= MIN_NANOSECONDS);
     let threads = backend_graph::torch::Setup::default().apply().threads;
     let _ = writeln!(out, "\nlibtorch ran on {threads} {}.", if threads == 1 { "thread" } else { "threads" });
     let worst = large().max_by(|a, b| a.1.checked_of_hand.total_cmp(&b.1.checked_of_hand));
@@ -102,6 +102,16 @@ pub(crate) fn report(rows: &[(Summary, Measured)], overhead: &str) -> String {
             out,
             "\nOf the rows of at least a million elements the worst is {}, at {:.2} of by hand.",
             s.name, m.checked_of_hand
+        );
+    }
+    let papers = || rows.iter().filter(|(s, _)| s.group == PAPER);
+    if let Some((s, m)) = papers().max_by(|a, b| a.1.checked_of_hand.total_cmp(&b.1.checked_of_hand)) {
+        let _ = writeln!(
+            out,
+            "\nThe rows of the papers are at {:.2} of by hand in the geometric mean; the worst is {}, at {:.2}.",
+            geometric_mean(papers().map(|(_, m)| m.checked_of_hand)),
+            s.name,
+            m.checked_of_hand
         );
     }
     let _ = writeln!(

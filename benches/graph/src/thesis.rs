@@ -32,7 +32,7 @@ pub(crate) fn ti(xs: &[i64]) -> Tensor {
 /// One row for each size: name, group, tolerance, the inputs' preparation, the program, its arguments, and the code by
 /// hand.
 macro_rules! table {
-    ($out:ident, $sizes:expr; $($group:literal, $name:literal, $within:expr, |$n:ident| { $($setup:stmt;)* } $program:expr, $args:expr, $hand:expr;)*) => { $(
+    ($out:ident, $sizes:expr; $($group:expr, $name:literal, $within:expr, |$n:ident| { $($setup:stmt;)* } $program:expr, $args:expr, $hand:expr;)*) => { $(
         for size in $sizes {
             let make = move || {
                 let $n: usize = size;

@@ -25,6 +25,11 @@ impl Flattener<'_> {
     /// do no harm.
     pub(crate) fn readable(&mut self, a: ArrayId, lanes: &Lanes<'_>, mask: Option<Value>) -> Flat {
         let flat = self.array(a);
+        self.demanded(a, flat, lanes, mask)
+    }
+
+    /// The same of an array that has the extents of `a`, and these columns.
+    pub(crate) fn demanded(&mut self, a: ArrayId, flat: Flat, lanes: &Lanes<'_>, mask: Option<Value>) -> Flat {
         if self.scope.eager.contains(&a) || (mask.is_none() && lanes.space.is_empty()) {
             return flat;
         }
@@ -40,20 +45,29 @@ impl Flattener<'_> {
         if self.b.const_size(cond).is_some_and(|c| c != 0) {
             return flat;
         }
-        let ty = self.program.ty(a).clone();
         self.b.open();
         let then = self.b.close(flat.values().collect());
         self.b.open();
         let zero = self.b.size(0);
         let shape: Values = flat.shape.iter().map(|_| zero).collect();
         let mut values = shape.to_vec();
-        for s in ty.elt.leaves() {
-            let x = self.b.constant(Lit::zero(s));
+        for c in &flat.columns {
+            let x = self.b.constant(Lit::zero(self.b.scalar(*c)));
             values.push(self.b.full(x, &shape));
         }
         let else_ = self.b.close(values);
         let values = self.b.if_(cond, then, else_);
-        self.flat_of(&ty, &values)
+        let (extents, columns) = values.split_at(shape.len());
+        self.scope.extents.extend(extents.iter().copied());
+        self.indices.demanded.extend(extents.iter().zip(&flat.shape).map(|(demanded, n)| (*demanded, *n)));
+        for (c, of) in columns.iter().zip(&flat.columns) {
+            if self.b.is_full(*of) {
+                self.b.set_full(*c);
+            } else {
+                self.b.set_along(*c, self.b.axes(*of));
+            }
+        }
+        Flat { shape: extents.into(), columns: columns.into() }
     }
 }
 

@@ -10,8 +10,8 @@ use crate::flatten::access::clamped::Clamped;
 use crate::flatten::access::wrapped::Wrapped;
 use crate::flatten::scalar::Scalar;
 use crate::flatten::scalar::spread;
-use crate::graph::builder::Builder;
-use crate::graph::{FaultKind, SizeOp, Value};
+use crate::graph::builder::{Builder, Windows};
+use crate::graph::{FaultKind, SizeOp, Value, Values};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::{ArrayId, PrimOp};
 use smallvec::SmallVec;
@@ -24,7 +24,7 @@ pub(crate) struct Lookup<'a> {
 }
 
 /// How one axis of an array is read.
-enum AxisAccess {
+pub(crate) enum AxisAccess {
     /// At one position, a size.
     Position(Value),
     /// At one position, a rank-0 tensor.
@@ -33,6 +33,8 @@ enum AxisAccess {
     Whole(usize),
     /// `len` positions from `start`, `step` apart, along an axis of the lanes.
     Strided { axis: usize, start: Value, len: Value, step: i64 },
+    /// At positions that are affine in the index along axes of the lanes, with zeros around the array if it is `padded`.
+    Windows { axes: Vec<usize>, start: Value, lens: Values, steps: Values, padded: bool },
     /// Between bounds, along an axis of the lanes.
     Clamped(Clamped),
     /// From some position to the end and then from the beginning, along an axis of the lanes.
@@ -59,6 +61,11 @@ impl Flattener<'_> {
         }
         if let Some(sorted) = self.indices.read_sorted(&mut self.b, at, shape, columns, &index) {
             return sorted;
+        }
+        if at.mask.is_some()
+            && let Some(accesses) = self.guarded_axes(at, shape, &index)
+        {
+            return columns.iter().map(|c| self.read_column(*c, &accesses, at.space)).collect();
         }
         if let Some(axes) = self.indices.separable(&self.b, at, &index) {
             return self.read_axes(at, shape, columns, &index, &axes);
@@ -106,7 +113,7 @@ impl Flattener<'_> {
                     let zero = self.b.size(0);
                     c = self.b.select(taken, axis as u32, zero);
                 }
-                AxisAccess::Whole(_) | AxisAccess::Strided { .. } => {}
+                AxisAccess::Whole(_) | AxisAccess::Strided { .. } | AxisAccess::Windows { .. } => {}
                 AxisAccess::Clamped(_) | AxisAccess::Wrapped(_) | AxisAccess::Positions(..) => {}
             }
         }
@@ -118,6 +125,14 @@ impl Flattener<'_> {
                 AxisAccess::Strided { axis, start, len, step } => {
                     c = strided_axis(&mut self.b, c, here, *start, *len, *step);
                     lanes.push(*axis);
+                }
+                AxisAccess::Windows { axes, start, lens, steps, padded } => {
+                    let (lens, steps) = (lens.clone(), steps.clone());
+                    let windows = Windows { start: *start, lens, steps, padded: *padded };
+                    c = self.b.unfold(c, here, windows);
+                    lanes.extend(axes);
+                    here += axes.len() as u32;
+                    continue;
                 }
                 AxisAccess::Clamped(clamped) => {
                     c = clamped.read(&mut self.b, c, here);
@@ -167,13 +182,14 @@ impl Flattener<'_> {
             stride = self.b.size_op(SizeOp::Mul, stride, *n);
         }
         let lanes: Vec<usize> = (0..steps.len()).filter(|k| steps[*k].is_some()).collect();
-        let (lens, steps): (Vec<Value>, Vec<Value>) = steps.into_iter().flatten().unzip();
+        let (lens, steps): (Values, Values) = steps.into_iter().flatten().unzip();
         let size = self.b.product(shape);
         columns
             .iter()
             .map(|c| {
                 let flat = self.b.reshape(*c, &[size]);
-                let view = self.b.unfold(flat, start, &lens, &steps);
+                let windows = Windows { start, lens: lens.clone(), steps: steps.clone(), padded: false };
+                let view = self.b.unfold(flat, 0, windows);
                 laid_out(&mut self.b, view, &lanes, at.space.len())
             })
             .collect()
@@ -302,8 +318,8 @@ impl Indices {
         })
     }
 
-    /// The axes of the lanes that each component varies along, if these are others each time; of the only component one at
-    /// most, and of one that is affine.
+    /// The axes of the lanes that each component varies along, if these are others each time; one at most of the only
+    /// component if that is not affine, and of one that is and is read under a mask.
     pub(crate) fn separable(&self, b: &Builder, at: &Lookup<'_>, index: &[Scalar]) -> Option<Vec<Vec<usize>>> {
         let (mut axes, mut seen) = (Vec::new(), 0u32);
         for s in index {
@@ -313,7 +329,11 @@ impl Indices {
                 Scalar::Tensor(v) if b.rank(v) == 0 => 0,
                 Scalar::Tensor(v) => b.axes(v),
             };
-            let several = index.len() > 1 && matches!(s, Scalar::Tensor(_));
+            let several = match s {
+                Scalar::Size(_) => false,
+                Scalar::Affine(_) => at.mask.is_none(),
+                Scalar::Tensor(_) => index.len() > 1,
+            };
             if set.count_ones() > 1 && !several || seen & set != 0 || set >> at.space.len() != 0 {
                 return None;
             }
@@ -342,6 +362,14 @@ impl Indices {
                 let Some(a) = self.affine_of(s) else { return (AxisAccess::Whole(axis), None) };
                 if a.is_own_axis(b, n) {
                     return (AxisAccess::Whole(axis), None);
+                }
+                if a.terms.len() > 1 {
+                    let out = a.outside(b, n);
+                    let (axes, (lens, steps)) = a.terms.iter().map(|t| (t.axis.axis, (t.axis.len, t.step))).unzip();
+                    return (
+                        AxisAccess::Windows { axes, start: a.base, lens, steps, padded: false },
+                        Some(Scalar::Size(out)),
+                    );
                 }
                 let Term { axis: LaneAxis { len, .. }, step } = a.terms[0];
                 let constant = b.const_size(step).filter(|k| *k != i64::MIN);

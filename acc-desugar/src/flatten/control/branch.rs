@@ -2,6 +2,7 @@
 
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
+use crate::flatten::access::guarded::Guard;
 use crate::flatten::scalar::uniformity::selects;
 use crate::flatten::scalar::val;
 use crate::flatten::scalar::{Lanes, Scalar};
@@ -66,17 +67,34 @@ impl Flattener<'_> {
         if let Some(results) = self.pieces(lanes, n, c, [then, else_], mask) {
             return results;
         }
+        let mut guard = None;
         let sides = [(then, false), (else_, true)].map(|(r, negate)| {
+            let bounds = self.indices.bounds.get(&c).filter(|_| !negate);
+            if let Some(bounds) = bounds {
+                self.guards.push(Guard::new(bounds.clone()));
+            }
+            let guarded = bounds.is_some();
             // Code that cannot fault needs no mask.
             let m = r.is_partial().then(|| {
                 let on = if negate { self.b.not(c) } else { c };
                 self.masked(mask, on)
             });
-            match m {
+            let results = match m {
                 Some(m) if self.is_skippable(r) => self.unless_empty(lanes, n, r, m),
                 _ => self.region(lanes, r, m.or(mask)),
+            };
+            if guarded {
+                guard = self.guards.pop();
             }
+            results
         });
+        // Of zeros elsewhere rules see more if the condition is about what is read.
+        let zeros = sides[1].iter().all(|s| match *s {
+            Scalar::Tensor(v) => self.b.constant_of(v).is_some_and(|l| l == Lit::zero(l.ty)),
+            Scalar::Size(_) | Scalar::Affine(_) => false,
+        });
+        let written = guard.filter(|_| zeros).and_then(|g| g.condition(&mut self.indices, &mut self.b));
+        let c = written.unwrap_or(c);
         let mut out = SmallVec::new();
         for (k, v) in n.results.iter().enumerate() {
             let ty = lanes.fun.ty(*v);

@@ -245,6 +245,7 @@ impl Indices {
             () if is(t, true) => (PrimOp::OrP, e),
             () => return,
         };
+        self.note_bounds(b, p, &[c, other].map(Scalar::Tensor), result);
         self.note_borders(p, &[c, other].map(Scalar::Tensor), result);
     }
 

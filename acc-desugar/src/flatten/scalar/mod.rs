@@ -9,6 +9,7 @@ use crate::flatten::access::affine::AffineId;
 use crate::flatten::access::affine::on_host_if_known;
 use crate::flatten::access::read::Lookup;
 use crate::flatten::scalar::uniformity::{Uniformity, on_host, uniformities};
+use crate::flatten::scope::Flat;
 use crate::graph::builder::Builder;
 use crate::graph::{FaultKind, SizeOp, Type, Value, Values};
 use acc_core::data::{Lit, Prim, ScalarType};
@@ -162,7 +163,8 @@ impl Flattener<'_> {
                 _ => Scalar::Tensor(self.b.constant(*l)),
             }),
             ScalarOp::Extent { array, axis } => {
-                let flat = self.readable(*array, lanes, mask);
+                let extents = Flat { columns: Values::new(), ..self.array(*array) };
+                let flat = self.demanded(*array, extents, lanes, mask);
                 one(Scalar::Size(flat.shape[*axis as usize]))
             }
             ScalarOp::Prim(p, args) => one(self.prim(lanes, *p, args, mask)),
@@ -205,9 +207,12 @@ impl Flattener<'_> {
                 self.region(lanes, fallback, mask).into()
             }
             ScalarOp::Index(Read { array, leaves, index, .. }) => {
-                let flat = self.readable(*array, lanes, mask);
                 let index: Vec<Scalar> = index.iter().map(|v| val(&mut self.b, lanes, *v)).collect();
                 let at = Lookup { array: *array, space: &lanes.space, mask };
+                if let Some(read) = self.read_smaller(&at, lanes, leaves, &index) {
+                    return one(Scalar::Tensor(read));
+                }
+                let flat = self.readable(*array, lanes, mask);
                 let columns: Vec<Value> = leaves.iter().map(|l| flat.columns[*l as usize]).collect();
                 let read = self.read(&at, &flat.shape, &columns, &index);
                 read.into_iter().map(|v| on_host_if_known(&mut self.b, v)).collect()
@@ -250,12 +255,14 @@ impl Flattener<'_> {
         let result = self.b.prim(p, &tensors);
         if ty == ScalarType::I64 {
             self.note_border(p, &given, result);
+            self.indices.note_bounds(&self.b, p, &given, result);
         }
         if let Some(index) = index {
             self.indices.known.insert(result, index);
         }
         if ty == ScalarType::Bool {
             self.indices.note_borders(p, &given, result);
+            self.indices.note_bounds(&self.b, p, &given, result);
         }
         Scalar::Tensor(result)
     }

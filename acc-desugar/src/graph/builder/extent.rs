@@ -22,7 +22,17 @@ impl Builder {
         let last = self.rank(v).checked_sub(1) == Some(axis);
         Some(match op {
             Op::Reshape(_, shape) | Op::Broadcast(_, shape) => Size(*shape.get(axis)?),
-            Op::Unfold { lens: sizes, .. } | Op::LaneLoop { space: sizes, .. } => Size(*sizes.get(axis)?),
+            Op::LaneLoop { space, .. } => Size(*space.get(axis)?),
+            Op::Unfold { x, axis: a, lens, .. } => match axis.checked_sub(*a as usize) {
+                None => Operand(*x, axis),
+                Some(k) if k < lens.len() => Size(lens[k]),
+                Some(_) => Operand(*x, axis + 1 - lens.len()),
+            },
+            Op::Convolve { x, filters, places, .. } => match axis {
+                0 | 1 => Operand(*x, axis),
+                2 => Operand(*filters, 1),
+                _ => Size(*places.get(axis - 3)?),
+            },
             Op::Iota { len, .. } => Size(*len),
             Op::Slice { axis: a, len, .. } if *a as usize == axis => Size(*len),
             Op::Take { axis: a, at, .. } if *a as usize == axis => Operand(*at, 0),
@@ -32,7 +42,7 @@ impl Builder {
             Op::InsertAxes(_, at) if at.contains(&(axis as u32)) => One,
             Op::InsertAxes(x, at) => Operand(*x, axis - at.iter().filter(|a| (**a as usize) < axis).count()),
             Op::Select { x, axis: a, .. } => Operand(*x, axis + usize::from(*a as usize <= axis)),
-            Op::Prim(..) | Op::Where(..) | Op::Contract(..) => {
+            Op::Prim(..) | Op::Where(..) | Op::Contract { .. } => {
                 // What operands of rank 0 or with an extent of 1 repeat to.
                 let operands = op.operands();
                 let varies = |x: &&Value| self.axes(**x) >> axis & 1 == 1;

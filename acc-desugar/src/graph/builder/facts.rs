@@ -118,7 +118,15 @@ impl Builder {
                 let ones = shape.iter().enumerate().filter(|(_, n)| self.const_size(**n) == Some(1));
                 (all & !ones.fold(0, |set, (k, _)| set | 1 << k), all)
             }
-            Op::Iota { .. } | Op::Unfold { .. } | Op::Nonzero(_) => (all, all),
+            Op::Iota { .. } | Op::Nonzero(_) => (all, all),
+            Op::Unfold { x, axis, lens, .. } => {
+                let place = |set: AxisSet| {
+                    let (before, new) = ((1 << axis) - 1, ((1 << lens.len()) - 1) << axis);
+                    set & before | new | (set >> (axis + 1)) << (*axis as usize + lens.len())
+                };
+                (place(of(&facts.axes, x)), place(of(&facts.full, x)))
+            }
+            Op::Convolve { .. } => (all, all),
             Op::Reduce(_, x) | Op::ArgExtreme(_, x) => (all, of(&facts.full, x) & all),
             Op::SegmentReduce { x, .. } | Op::SegmentScan { x, .. } => (all, of(&facts.full, x)),
             Op::Scatter { base, .. } => (all, of(&facts.full, base)),
@@ -141,7 +149,7 @@ impl Builder {
             }
             // Of any extents.
             Op::Select { .. }
-            | Op::Contract(..)
+            | Op::Contract { .. }
             | Op::Fold { .. }
             | Op::Scan { .. }
             | Op::If { .. }
@@ -198,7 +206,9 @@ impl Builder {
             // Out of bounds they have zeros.
             Op::Slice { .. } | Op::Select { .. } | Op::Unfold { .. } => false,
             Op::Pad { .. } | Op::Concat(..) | Op::Sort(_) | Op::Nonzero(_) | Op::AnyLane(_) => false,
-            Op::Reduce(..) | Op::Contract(..) | Op::Softmax { .. } | Op::Normalize { .. } => false,
+            Op::Reduce(..) | Op::Contract { .. } | Op::Convolve { .. } | Op::Softmax { .. } | Op::Normalize { .. } => {
+                false
+            }
             Op::Cumulative(..) | Op::Exclusive(..) | Op::SegmentScan { .. } => false,
         }
     }

@@ -25,6 +25,14 @@ pub(crate) fn neutral(p: PrimOp, ty: ScalarType) -> Option<Lit> {
     })
 }
 
+/// The positions that an axis is read at: see [`Op::Unfold`].
+pub(crate) struct Windows {
+    pub(crate) start: Value,
+    pub(crate) lens: Values,
+    pub(crate) steps: Values,
+    pub(crate) padded: bool,
+}
+
 impl Builder {
     pub(crate) fn constant(&mut self, l: Lit) -> Value {
         self.tensor(Op::Const(l), l.ty, 0)
@@ -249,9 +257,11 @@ impl Builder {
         self.like(Op::Flip(x, axis), x)
     }
 
-    pub(crate) fn unfold(&mut self, x: Value, start: Value, lens: &[Value], steps: &[Value]) -> Value {
-        let scalar = self.scalar(x);
-        self.tensor(Op::Unfold { x, start, lens: lens.into(), steps: steps.into() }, scalar, lens.len())
+    /// An axis of a tensor read at `start + Σ steps·index`.
+    pub(crate) fn unfold(&mut self, x: Value, axis: u32, windows: Windows) -> Value {
+        let (scalar, rank) = (self.scalar(x), self.rank(x) - 1 + windows.lens.len());
+        let Windows { start, lens, steps, padded } = windows;
+        self.tensor(Op::Unfold { x, axis, start, lens, steps, padded }, scalar, rank)
     }
 
     pub(crate) fn gather(&mut self, source: Value, at: Value) -> Value {
@@ -350,10 +360,15 @@ impl Builder {
         self.tensor(Op::Reduce(k, x), scalar, rank)
     }
 
-    /// Sums of products along the innermost axis.
-    pub(crate) fn contract(&mut self, a: Value, b: Value) -> Value {
-        let (scalar, rank) = (self.scalar(a), self.rank(a) - 1);
-        self.tensor(Op::Contract(a, b), scalar, rank)
+    /// Sums of products along so many of the innermost axes, of a product that is 0 where the mask is false.
+    pub(crate) fn contract(&mut self, left: Value, right: Value, mask: Option<Value>, axes: u32) -> Value {
+        let (scalar, rank) = (self.scalar(left), self.rank(left) - axes as usize);
+        self.tensor(Op::Contract { left, right, mask, axes }, scalar, rank)
+    }
+
+    pub(crate) fn convolve(&mut self, x: Value, filters: Value, places: Values, between: [Numbers; 2]) -> Value {
+        let [strides, dilations] = between;
+        self.like(Op::Convolve { x, filters, places, strides, dilations }, x)
     }
 
     pub(crate) fn clip(&mut self, x: Value, low: Lit, high: Lit) -> Value {

@@ -1,10 +1,11 @@
 //! Sums of products: matrix products of some kind.
 
 use super::views::{moved_with, varying};
+use super::windows::is_zero_outside;
 use crate::analysis::contraction::{Product, View, followed, product};
 use crate::graph::builder::Builder;
 use crate::graph::{Op, ReduceOp, Value, Values};
-use acc_core::data::ScalarType;
+use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::PrimOp;
 
 /// What sums of rows are made of.
@@ -17,6 +18,12 @@ enum Terms {
 /// A sum of products, or of sums or differences of two products.
 pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
     let Op::Reduce(ReduceOp::Sum, rows) = *op else { return None };
+    if let Some(summed) = summed_again(b, rows) {
+        return Some(summed);
+    }
+    if let Some(guarded) = guarded(b, rows) {
+        return Some(guarded);
+    }
     Some(match terms(b, rows)? {
         Terms::Product(product) => contracted(b, &[], product),
         Terms::Two(p, path, products) => {
@@ -24,6 +31,59 @@ pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
             b.prim(p, &sums)
         }
     })
+}
+
+/// The sum of a contraction along one more axis, along which both factors vary.
+fn summed_again(b: &mut Builder, rows: Value) -> Option<Value> {
+    let mut checked = Vec::new();
+    let contraction = b.unchecked(rows, &mut checked);
+    let Op::Contract { left, right, mask, axes } = *b.def(contraction)? else { return None };
+    let axis = b.rank(left) as u32 - axes - 1;
+    if [left, right].iter().any(|x| b.axes(*x) >> axis & 1 == 0) {
+        return None;
+    }
+    let sums = b.contract(left, right, mask, axes + 1);
+    Some(b.after_checks(sums, checked))
+}
+
+/// The sum of products that are 0 where a condition fails, if one of the factors is 0 there, too.
+fn guarded(b: &mut Builder, rows: Value) -> Option<Value> {
+    let mut checked = Vec::new();
+    let mut chosen = b.unchecked(rows, &mut checked);
+    // What has all extents is repeated along none.
+    while let Some(Op::Broadcast(x, _)) = b.def(chosen)
+        && b.axes(*x) == b.axes(chosen)
+    {
+        chosen = b.unchecked(*x, &mut checked);
+    }
+    let Op::Where(mask, then, zero) = *b.def(chosen)? else { return None };
+    let is_zero = b.constant_of(origin_of_copies(b, zero)).is_some_and(|l| l == Lit::zero(l.ty));
+    if !is_zero || b.rank(mask) != b.rank(rows) || !matches!(b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
+        return None;
+    }
+    let product = b.unchecked(then, &mut checked);
+    let Op::Prim(PrimOp::MulP, args) = b.def(product)? else { return None };
+    let [x, y] = args[..] else { return None };
+    let inner = b.rank(rows) - 1;
+    if [x, y].iter().any(|f| b.rank(*f) != b.rank(rows) || b.axes(*f) >> inner & 1 == 0) {
+        return None;
+    }
+    let [left, right] = match () {
+        () if is_zero_outside(b, x, mask) => [x, y],
+        () if is_zero_outside(b, y, mask) => [y, x],
+        () => return None,
+    };
+    // The sums wait for the checks, and not the factors: these need not be there in the end.
+    let sums = b.contract(left, right, Some(mask), 1);
+    Some(b.after_checks(sums, checked))
+}
+
+/// What a tensor repeats.
+fn origin_of_copies(b: &Builder, mut v: Value) -> Value {
+    while let Some(Op::Broadcast(x, _) | Op::InsertAxes(x, _)) = b.def(v) {
+        v = *x;
+    }
+    v
 }
 
 /// A reduction of rows. One that will be a contraction does not count as having the whole extents, since its factors do not
@@ -107,5 +167,5 @@ fn contracted(b: &mut Builder, path: &[Value], product: Product<Value>) -> Value
     for v in path.iter().chain(&product.path).rev() {
         factors = moved_with(b, *v, &factors);
     }
-    b.contract(factors[0], factors[1])
+    b.contract(factors[0], factors[1], None, 1)
 }

@@ -12,6 +12,7 @@ pub(crate) mod contract;
 mod normalize;
 mod softmax;
 mod views;
+mod windows;
 
 use super::builder::Builder;
 use super::{Body, Graph, Node, Op, Value};
@@ -22,20 +23,29 @@ use std::collections::HashMap;
 /// From an operation with one result to the value that replaces it.
 type Rule = fn(&mut Builder, &Op) -> Option<Value>;
 
-/// The rules, by the names under which they are switched off.
-const RULES: &[(&str, Rule)] = &[
-    ("clip", clip::rule),
-    ("softmax", softmax::rule),
-    ("normalize", normalize::rule),
-    ("contract", contract::rule),
-    ("bags", bags::rule),
+/// The rules, by the names under which they are switched off. Those of a list look at what all before it have left.
+const RULES: &[&[(&str, Rule)]] = &[
+    &[
+        ("clip", clip::rule),
+        ("softmax", softmax::rule),
+        ("normalize", normalize::rule),
+        ("contract", contract::rule),
+        ("bags", bags::rule),
+    ],
+    &[("windows", windows::rule)],
 ];
 
 /// How many nodes are looked at between two looks at the limits.
 const NODES_BETWEEN_CHECKS: u32 = 512;
 
 pub(crate) fn pass(graph: Graph, settings: &Settings<'_>) -> Result<Graph, Error> {
-    let rules: Vec<Rule> = RULES.iter().filter(|(name, _)| settings.rules.on(name)).map(|(_, rule)| *rule).collect();
+    RULES.iter().try_fold(graph, |graph, rules| {
+        let on = rules.iter().filter(|(name, _)| settings.rules.on(name));
+        rewritten(graph, on.map(|(_, rule)| *rule).collect(), settings)
+    })
+}
+
+fn rewritten(graph: Graph, rules: Vec<Rule>, settings: &Settings<'_>) -> Result<Graph, Error> {
     if rules.is_empty() {
         return Ok(graph);
     }

@@ -220,11 +220,14 @@ impl Found<'_> {
                 Op::Reduce(ReduceOp::Sum, x) => {
                     terms.times_extent(self.b, x, self.b.rank(x) - 1);
                     at = self.within(x, &axes);
-                    if !matches!(self.b.def(at.value), Some(Op::Reduce(ReduceOp::Sum, _) | Op::Contract(..))) {
+                    if !matches!(
+                        self.b.def(at.value),
+                        Some(Op::Reduce(ReduceOp::Sum, _) | Op::Contract { mask: None, axes: 1, .. })
+                    ) {
                         break Summed::Plain(at);
                     }
                 }
-                Op::Contract(x, y) => {
+                Op::Contract { left: x, right: y, mask: None, axes: 1 } => {
                     terms.times_extent(self.b, at.value, self.b.rank(x) - 1);
                     let [x, y] = [x, y].map(|v| self.within(v, &axes));
                     (x.value == y.value && x.axes == y.axes).then_some(())?;

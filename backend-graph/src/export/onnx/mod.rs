@@ -18,6 +18,7 @@ mod scalar;
 mod stored;
 mod tensor;
 mod text;
+mod windows;
 mod writer;
 mod zeros;
 

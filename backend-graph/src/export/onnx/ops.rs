@@ -157,39 +157,10 @@ impl<'g> Exporter<'g> {
                 let (axes, step) = (self.w.ints(&[i64::from(*axis)]), self.w.ints(&[-1]));
                 self.w.node("Slice", &[&x, &start, &end, &axes, &step], Vec::new())
             }
-            Op::Unfold { x, start, lens, steps } => {
-                let ty = self.scalar(*x);
-                let mut at = self.value(*start)?;
-                for (axis, (len, step)) in lens.iter().zip(steps).enumerate() {
-                    let (len, step) = (self.value(*len)?, self.value(*step)?);
-                    let k = self.w.range(&len);
-                    let k = self.w.op2("Mul", &k, &step);
-                    let others: Vec<i64> = (0..lens.len() as i64).filter(|a| *a != axis as i64).collect();
-                    let k = if others.is_empty() {
-                        k
-                    } else {
-                        let others = self.w.ints(&others);
-                        self.w.op2("Unsqueeze", &k, &others)
-                    };
-                    at = self.w.op2("Add", &at, &k);
-                }
-                let x = self.value(*x)?;
-                self.gathered(&x, &at, ty)
-            }
+            Op::Unfold { .. } | Op::Take { .. } | Op::Contract { .. } | Op::Convolve { .. } => self.windows(op)?,
             Op::Gather(x, at) => {
                 let (name, at, ty) = (self.value(*x)?, self.value(*at)?, self.scalar(*x));
                 self.gathered(&name, &at, ty)
-            }
-            Op::Take { x, axis, at } => {
-                let (name, at) = (self.value(*x)?, self.value(*at)?);
-                let zero = self.w.literal(Lit::zero(self.scalar(*x)));
-                let (axis, rank) = (i64::from(*axis), self.rank(*x));
-                let (n, first) = (self.w.extent(&name, axis), self.w.int(0));
-                let padded = self.w.with_one_more(&name, axis, rank, &zero);
-                // Where there is nothing to take, positions are none.
-                let at = self.w.greater(&at, &first);
-                let at = self.w.lesser(&at, &n);
-                self.w.node("Gather", &[&padded, &at], along(axis))
             }
             Op::Pad { x, widths, mode } => {
                 let mut name = self.value(*x)?;
@@ -216,12 +187,6 @@ impl<'g> Exporter<'g> {
             Op::Reduce(k, x) => {
                 let (name, ty, rank) = (self.value(*x)?, self.scalar(*x), self.rank(*x));
                 self.reduced(*k, &name, ty, rank)?
-            }
-            Op::Contract(a, b) => {
-                let (x, y, ty) = (self.value(*a)?, self.value(*b)?, self.scalar(*a));
-                let product = self.w.prim(PrimOp::MulP, ty, &[x, y])?;
-                let rank = self.rank(*a).max(self.rank(*b));
-                self.reduced(ReduceOp::Sum, &product, ty, rank)?
             }
             Op::ArgExtreme(k, x) => {
                 let (name, ty) = (self.value(*x)?, self.scalar(*x));

@@ -170,7 +170,7 @@ impl Run<'_> {
                 Some(Rt::Size(_) | Rt::Token) | None => {}
             }
         }
-        let spread = matches!(op, Op::Prim(..) | Op::Where(..) | Op::Contract(..));
+        let spread = matches!(op, Op::Prim(..) | Op::Where(..) | Op::Contract { .. } | Op::Convolve { .. });
         if spread { product.max(greatest) } else { greatest }
     }
 

@@ -1,6 +1,7 @@
 //! Everything but element-wise operations and control.
 
 pub(crate) mod cast;
+mod convolve;
 mod elementwise;
 pub(crate) mod masks;
 mod normalize;
@@ -17,12 +18,13 @@ use crate::torch::numbers::full;
 use crate::torch::transfer::kind;
 use acc_core::data::ScalarType;
 use acc_desugar::graph::{Node, Op, ReduceOp, ScatterMode, Type, Value};
+use convolve::Convolution;
 use masks::{any, selected};
 use normalize::{Affine, normalize};
 use reduce::{arg_extreme, contract, cumulative, exclusive, ordered, reduce, unordered};
 use softmax::softmax;
 use tch::{Kind, Tensor};
-use views::{clamp, gather, iota, outside, pad, positions, select, slice, take, unfold};
+use views::{Positions, clamp, gather, iota, outside, pad, positions, select, slice, take, unfold};
 
 type Result<T> = std::result::Result<T, TorchError>;
 
@@ -114,8 +116,14 @@ impl Run<'_> {
                 slice(self.tensor(*x)?, *axis as usize, self.size(*start)?, self.size(*len)?, i64::from(*step))?
             }
             Op::Select { x, axis, at } => select(self.tensor(*x)?, *axis as usize, self.size(*at)?)?,
-            Op::Unfold { x, start, lens, steps } => {
-                unfold(self.tensor(*x)?, self.size(*start)?, &self.sizes(lens)?, &self.sizes(steps)?)?
+            Op::Unfold { x, axis, start, lens, steps, padded } => {
+                let windows = Positions {
+                    start: self.size(*start)?,
+                    lens: &self.sizes(lens)?,
+                    steps: &self.sizes(steps)?,
+                    padded: *padded,
+                };
+                unfold(self.tensor(*x)?, *axis as usize, &windows)?
             }
             Op::Flip(x, axis) => self.tensor(*x)?.f_flip([i64::from(*axis)])?,
             Op::Gather(source, at) => gather(self.tensor(*source)?, self.tensor(*at)?)?,
@@ -135,7 +143,16 @@ impl Run<'_> {
                 let at = at.map(|at| self.tensor(at)).transpose()?;
                 segments::reduce(*with, self.tensor(*x)?, at, self.scalar(*x), self.tensor(*offsets)?, *full)?
             }
-            Op::Contract(a, b) => contract(self.tensor(*a)?, self.tensor(*b)?, self.scalar(*a))?,
+            Op::Contract { left, right, mask, axes } => {
+                let mask = mask.map(|m| self.tensor(m)).transpose()?;
+                let factors = [self.tensor(*left)?, self.tensor(*right)?];
+                contract(factors, mask, *axes as usize, self.scalar(*left))?
+            }
+            Op::Convolve { x, filters, places, strides, dilations } => {
+                let [strides, dilations] = [strides, dilations].map(|n| n.iter().map(|n| i64::from(*n)).collect());
+                let (x, filters, ty) = (self.tensor(*x)?, self.tensor(*filters)?, self.scalar(*x));
+                Convolution { x, filters, places: self.sizes(places)?, strides, dilations, ty }.run()?
+            }
             Op::ArgExtreme(k, x) => arg_extreme(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Softmax { x, axis, log } => softmax(self.tensor(*x)?, i64::from(*axis), *log, self.scalar(*x))?,
             Op::Normalize { x, axes, epsilon, scale, shift } => {

@@ -83,14 +83,22 @@ pub(crate) fn reduce(k: ReduceOp, t: &Tensor, ty: ScalarType) -> Result<Tensor> 
     }
 }
 
-/// Sums of products along the last axis: matrix products, a batch of them over the axes that both operands have.
-pub(crate) fn contract(a: &Tensor, b: &Tensor, ty: ScalarType) -> Result<Tensor> {
-    if a.dim() == 1 && a.size() == b.size() {
+/// Sums of products along the last axes: matrix products, a batch of them over the axes that both operands have. Where a
+/// mask is false the first factor is 0, and the product whatever the second one is.
+pub(crate) fn contract([a, b]: [&Tensor; 2], mask: Option<&Tensor>, axes: usize, ty: ScalarType) -> Result<Tensor> {
+    if a.dim() == 1 && a.size() == b.size() && mask.is_none() {
         return Ok(a.f_dot(b)?);
     }
-    let full: Vec<i64> =
-        a.size().iter().zip(b.size()).map(|(x, y)| together(*x, y)).take(a.dim().saturating_sub(1)).collect();
-    let products = contract_parted(&without_copies(a)?, &without_copies(b)?, ty)?;
+    let outer = a.dim() - axes;
+    let full: Vec<i64> = a.size().iter().zip(b.size()).map(|(x, y)| together(*x, y)).take(outer).collect();
+    let products = match mask {
+        // Zeros times what is no number are not 0.
+        Some(mask) if !all_finite(b)? => {
+            let products = a.f_mul(b)?.f_where_self(mask, &zero_like(a)?)?;
+            products.f_sum_dim_intlist((outer as i64..a.dim() as i64).collect::<Vec<_>>(), false, kind(ty))?
+        }
+        _ => contract_parted(&without_copies(a, outer)?, &without_copies(b, outer)?, outer, ty)?,
+    };
     // Along an axis of neither operand all is the same.
     Ok(if products.size() == full { products } else { products.f_expand(full, false)? })
 }
@@ -100,11 +108,20 @@ fn together(x: i64, y: i64) -> i64 {
     if x == 1 { y } else { x }
 }
 
-fn contract_parted(a: &Tensor, b: &Tensor, ty: ScalarType) -> Result<Tensor> {
+/// Whether all numbers of a tensor are finite.
+pub(crate) fn all_finite(t: &Tensor) -> Result<bool> {
+    Ok(bool::try_from(t.f_isfinite()?.f_all()?)?)
+}
+
+fn zero_like(t: &Tensor) -> Result<Tensor> {
+    Ok(Tensor::f_zeros([0i64; 0], (t.f_kind()?, t.device()))?)
+}
+
+/// A contraction whose `outer` axes stay.
+fn contract_parted(a: &Tensor, b: &Tensor, outer: usize, ty: ScalarType) -> Result<Tensor> {
     let (left, right) = (a.size(), b.size());
-    let (Some((m, rows)), Some((n, columns))) = (left.split_last(), right.split_last()) else {
-        return Err(TorchError::new("a contraction of no axis"));
-    };
+    let ((rows, left_summed), (columns, right_summed)) = (left.split_at(outer), right.split_at(outer));
+    let (m, n) = (left_summed.iter().product::<i64>(), right_summed.iter().product::<i64>());
     // The axes of both operands, then those of the left one alone, then those of the right one alone.
     let role = |&(_, (x, y)): &(usize, (&i64, &i64))| match (x, y) {
         (1, _) => 2,
@@ -117,13 +134,18 @@ fn contract_parted(a: &Tensor, b: &Tensor, ty: ScalarType) -> Result<Tensor> {
     let size = |of: usize| outer.iter().zip(&extents).filter(|(o, _)| role(o) == of).map(|(_, n)| n).product::<i64>();
     let [batch, rows, columns] = [size(0), size(1), size(2)];
     let one_each = rows == 1 && columns == 1;
-    if m != n || *m == 0 || batch * rows * columns == 0 || one_each {
-        return reduce(ReduceOp::Sum, &a.f_mul(b)?, ty);
-    }
     let axes: Vec<i64> = outer.iter().map(|(k, _)| *k as i64).collect();
-    let all: Vec<i64> = axes.iter().copied().chain([axes.len() as i64]).collect();
-    let a = a.f_permute(all.as_slice())?.f_reshape([batch, rows, *m])?;
-    let b = b.f_permute(all.as_slice())?.f_reshape([batch, columns, *m])?.f_transpose(1, 2)?;
+    if left_summed != right_summed || m == 0 || batch * rows * columns == 0 || one_each {
+        let products = a.f_mul(b)?;
+        if left_summed.len() == 1 {
+            return reduce(ReduceOp::Sum, &products, ty);
+        }
+        let summed: Vec<i64> = (axes.len() as i64..products.dim() as i64).collect();
+        return Ok(products.f_sum_dim_intlist(summed, false, kind(ty))?);
+    }
+    let all: Vec<i64> = axes.iter().copied().chain(axes.len() as i64..left.len() as i64).collect();
+    let a = a.f_permute(all.as_slice())?.f_reshape([batch, rows, m])?;
+    let b = b.f_permute(all.as_slice())?.f_reshape([batch, columns, n])?.f_transpose(1, 2)?;
     let products = match batch {
         1 => a.f_select(0, 0)?.f_matmul(&b.f_select(0, 0)?)?,
         _ => a.f_bmm(&b)?,
@@ -137,10 +159,9 @@ fn contract_parted(a: &Tensor, b: &Tensor, ty: ScalarType) -> Result<Tensor> {
     Ok(products.f_permute(back.as_slice())?)
 }
 
-/// A tensor with one element along each axis, but for the last, along which all are the same one in memory.
-fn without_copies(t: &Tensor) -> Result<Tensor> {
+/// A tensor with one element along each of its first `outer` axes along which all are the same one in memory.
+fn without_copies(t: &Tensor, outer: usize) -> Result<Tensor> {
     let mut t = t.shallow_clone();
-    let outer = t.dim().saturating_sub(1);
     for (axis, (size, stride)) in t.size().into_iter().zip(t.stride()).take(outer).enumerate() {
         if stride == 0 && size > 1 {
             t = t.f_narrow(axis as i64, 0, 1)?;

@@ -81,23 +81,69 @@ pub(crate) fn select(t: &Tensor, axis: usize, at: i64) -> Result<Tensor> {
     Ok(t.f_select(axis as i64, at)?)
 }
 
-/// The elements at `start + Σ steps·index`; zeros if they are not all there.
-pub(crate) fn unfold(t: &Tensor, start: i64, lens: &[i64], steps: &[i64]) -> Result<Tensor> {
-    let extent = t.size().first().copied().unwrap_or(0);
-    if lens.iter().any(|n| *n <= 0) || outside(start, steps, lens, extent) {
-        return zeros(lens, t);
+/// The positions along an axis: see [`Op::Unfold`](acc_desugar::graph::Op::Unfold).
+pub(crate) struct Positions<'a> {
+    pub(crate) start: i64,
+    pub(crate) lens: &'a [i64],
+    pub(crate) steps: &'a [i64],
+    pub(crate) padded: bool,
+}
+
+impl Positions<'_> {
+    /// The least position, and how many there are up to the greatest one; none if there is no position.
+    fn range(&self) -> Option<(i64, i64)> {
+        if self.lens.iter().any(|n| *n <= 0) {
+            return None;
+        }
+        let ways = || self.steps.iter().zip(self.lens).map(|(step, len)| step.saturating_mul(len - 1));
+        let below = ways().map(|w| w.min(0)).fold(0, i64::saturating_add);
+        let above = ways().map(|w| w.max(0)).fold(1, i64::saturating_add);
+        Some((self.start.saturating_add(below), above.saturating_sub(below)))
     }
-    let stride = t.stride().first().copied().unwrap_or(1);
+}
+
+/// `len` positions of an axis from `start` on, zeros where there are none.
+fn padded_range(t: &Tensor, axis: usize, start: i64, len: i64) -> Result<Tensor> {
+    let extent = t.size().get(axis).copied().unwrap_or(0);
+    let (first, end) = (start.clamp(0, extent), (start + len).clamp(0, extent));
+    let there = t.f_narrow(axis as i64, first, (end - first).max(0))?;
+    // Pairs of widths, of the last axis first.
+    let mut widths = vec![0; 2 * (t.dim() - axis)];
+    if let [.., before, after] = widths.as_mut_slice() {
+        *before = (first - start).min(len);
+        *after = len - *before - (end - first).max(0);
+    }
+    if widths.iter().all(|w| *w == 0) { Ok(there) } else { Ok(there.f_constant_pad_nd(widths.as_slice())?) }
+}
+
+/// An axis read at `start + Σ steps·index`.
+pub(crate) fn unfold(t: &Tensor, axis: usize, at: &Positions<'_>) -> Result<Tensor> {
+    let Positions { start, lens, steps, padded } = *at;
+    let mut shape = t.size();
+    let extent = shape.get(axis).copied().unwrap_or(0);
+    let mut strides = t.stride();
+    let stride = strides.get(axis).copied().unwrap_or(1);
+    shape.splice(axis..=axis, lens.iter().copied());
+    match at.range() {
+        None => return zeros(&shape, t),
+        Some((first, len)) if padded && (first >= extent || first.saturating_add(len) <= 0) => return zeros(&shape, t),
+        Some((first, len)) if padded && outside(first, &[1], &[len], extent) => {
+            let there = padded_range(t, axis, first, len)?;
+            return unfold(&there, axis, &Positions { start: start - first, lens, steps, padded: false });
+        }
+        Some(_) if outside(start, steps, lens, extent) => return zeros(&shape, t),
+        Some(_) => {}
+    }
     // A stride is not negative: such an axis is taken from its other end, and reversed.
-    let (mut first, mut strides, mut reversed) = (start, Vec::new(), Vec::new());
-    for (axis, (step, len)) in steps.iter().zip(lens).enumerate() {
+    let (mut first, mut reversed) = (start, Vec::new());
+    for (k, (step, len)) in steps.iter().zip(lens).enumerate() {
         if *step < 0 {
             first += step * (len - 1);
-            reversed.push(axis as i64);
+            reversed.push((axis + k) as i64);
         }
-        strides.push(step.abs() * stride);
     }
-    let view = t.f_narrow(0, first, extent - first)?.f_as_strided(lens, strides.as_slice(), None)?;
+    strides.splice(axis..=axis, steps.iter().map(|step| step.abs() * stride));
+    let view = t.f_narrow(axis as i64, first, extent - first)?.f_as_strided(shape, strides.as_slice(), None)?;
     Ok(if reversed.is_empty() { view } else { view.f_flip(reversed.as_slice())? })
 }
 

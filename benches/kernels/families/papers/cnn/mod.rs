@@ -9,72 +9,13 @@ use super::super::vector;
 use crate::data::{Numbers, floats};
 use crate::pool::{Shared, split, threads};
 use crate::row::{Row, hand, program};
+use acc_benches::papers::network as papers;
 use acc_core::prelude::*;
 use network::{Gradient, Image, Network};
+use papers::{BATCH, Net, RATE};
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| training(2 * BATCH)), Box::new(|| test(10_000))]
-}
-
-/// Images of a step.
-const BATCH: usize = 100;
-const RATE: f32 = 0.05;
-
-type Net = (Array<DIM3, f32>, Vector<f32>, Array<DIM4, f32>, Vector<f32>, Matrix<f32>, Vector<f32>);
-type Layers = AccOf<Net>;
-type Images = Acc<Array<DIM4, f32>>;
-
-fn sigmoid(x: Exp<f32>) -> Exp<f32> {
-    1.0 / (1.0 + (-x).exp())
-}
-
-/// Each filter over each image, all channels.
-fn layer(x: &Images, k: &Images, b: &Acc<Vector<f32>>) -> Images {
-    let ((n, i, h, w), (o, _, r, c)) = (x.shape(), k.shape());
-    let terms = generate((n, o, h - r + 1, w - c + 1, i, r, c), |(n, o, y, z, i, r, c)| {
-        x.index((n, i, y + r, z + c)) * k.index((o, i, r, c))
-    });
-    terms.sum().sum().sum().imap(|(_, o, _, _), z| sigmoid(z + b.index(o)))
-}
-
-/// Means of two by two.
-fn pool(x: &Images) -> Images {
-    let (n, c, h, w) = x.shape();
-    generate((n, c, h / 2, w / 2), |(n, c, y, z)| {
-        let at = |r: i64, s: i64| x.index((n, c, y * 2 + r, z * 2 + s));
-        (at(0, 0) + at(0, 1) + at(1, 0) + at(1, 1)) * 0.25
-    })
-}
-
-fn forward((k1, b1, k2, b2, w, b): &Layers, x: &Acc<Array<DIM3, f32>>) -> Acc<Matrix<f32>> {
-    let ((n, h, v), (o, r, c)) = (x.shape(), k1.shape());
-    let one = || lift(1i64);
-    let first = pool(&layer(&x.reshape((n, one(), h, v)), &k1.reshape((o, one(), r, c)), b1));
-    let second = pool(&layer(&first, k2, b2));
-    second.reshape((n, w.shape().1)).matmul(w.transpose()).imap(|(_, o), z| sigmoid(z + b.index(o)))
-}
-
-fn loss(net: &Layers, x: &Acc<Array<DIM3, f32>>, labels: &Acc<Vector<u8>>) -> Acc<Scalar<f32>> {
-    let misses = forward(net, x).imap(|(n, o), y| {
-        let miss = y - labels.index(n).to::<i64>().eq(o).to_num::<f32>();
-        0.5 * miss * miss
-    });
-    misses.sum().sum()
-}
-
-/// A step on a batch: the loss before it, and the network after it.
-fn step(net: &Layers, x: &Acc<Array<DIM3, f32>>, labels: &Acc<Vector<u8>>) -> (Acc<Scalar<f32>>, Layers) {
-    let (loss, (k1, b1, k2, b2, w, b)) = value_and_grad(net.clone(), |net| loss(&net, x, labels));
-    let of = net;
-    let next = (
-        &of.0 - k1 * RATE,
-        &of.1 - b1 * RATE,
-        &of.2 - k2 * RATE,
-        &of.3 - b2 * RATE,
-        &of.4 - w * RATE,
-        &of.5 - b * RATE,
-    );
-    (loss, next)
 }
 
 /// Images and labels: of each label a pattern, under noise.
@@ -115,24 +56,7 @@ fn training(count: usize) -> Row {
     let (images, labels) = examples(count);
     let start = Network::new();
     let (net, x, t) = arrays(&start, &images, &labels);
-    let (program, args) = program(
-        |net: Acc<Net>, images: Acc<Array<DIM3, f32>>, labels: Acc<Vector<u8>>| {
-            let (count, h, w) = images.shape();
-            let batch = lift(BATCH as i64);
-            let (_, sum, net) = awhile(
-                (unit(0i64), unit(0f32), &net),
-                |(from, _, _)| from.the().lt(count),
-                |(from, sum, net): AccOf<(Scalar<i64>, Scalar<f32>, Net)>| {
-                    let first = from.the();
-                    let x = images.backpermute((batch, h, w), |(n, i, j)| (n + first, i, j));
-                    let (loss, net) = step(&net, &x, &labels.slit(first, batch));
-                    (from.map(|from| from + batch), sum + loss, net)
-                },
-            );
-            (sum, net)
-        },
-        (&net, &x, &t).into_data(),
-    );
+    let (program, args) = program(papers::training, (&net, &x, &t).into_data());
     let mut gradients: Vec<Gradient> = (0..threads()).map(|_| Gradient::new()).collect();
     let hand = hand((0f32, start.clone()), move |(loss, net)| {
         (*loss, *net) = (0.0, start.clone());
@@ -157,14 +81,7 @@ fn test(count: usize) -> Row {
     let (images, labels) = examples(count);
     let start = Network::new();
     let (net, x, t) = arrays(&start, &images, &labels);
-    let (program, args) = program(
-        |net: Acc<Net>, images: Acc<Array<DIM3, f32>>, labels: Acc<Vector<u8>>| {
-            let guesses = forward(&net.unlift(), &images).arg_max();
-            let place = |n: Exp<i64>| Some((labels.index(n).to::<i64>(), guesses.index(n)));
-            fill(labels.shape(), 1i64).permute(fill((10, 10), 0i64), |a, b| a + b, place)
-        },
-        (&net, &x, &t).into_data(),
-    );
+    let (program, args) = program(papers::test, (&net, &x, &t).into_data());
     let mut guesses = vec![0u8; count];
     let hand = hand(vec![0i64; 100], move |confusion| {
         let shared = Shared::new(&mut guesses);

@@ -5,42 +5,17 @@ use super::wavefront::{Grid, Step, Sweep};
 use crate::data::floats;
 use crate::lanes::{Lanes, on_widest};
 use crate::row::{Row, hand, program};
+use acc_benches::papers::dex as papers;
 use acc_core::prelude::*;
+use papers::hotspot::{AMBIENT, HORIZONTAL, OUTSIDE, RATE, STEPS, VERTICAL};
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     [64, 512, 1024].into_iter().map(|n| Box::new(move || hotspot(n)) as Box<dyn Fn() -> Row>).collect()
 }
 
-const STEPS: i32 = 360;
-/// How much a part takes on of what power, its neighbours and the surroundings give.
-const RATE: f32 = 0.5;
-const VERTICAL: f32 = 0.3;
-const HORIZONTAL: f32 = 0.2;
-const OUTSIDE: f32 = 0.01;
-const AMBIENT: f32 = 80.0;
-
 fn hotspot(n: usize) -> Row {
     let (start, power) = (floats(90, n * n, 320.0, 330.0), floats(91, n * n, 0.0, 5.0));
-    let (program, args) = program(
-        |start: Acc<Matrix<f32>>, power: Acc<Matrix<f32>>| {
-            let (_, end) = awhile(
-                (unit(0i32), &start),
-                |(step, _)| step.the().lt(STEPS),
-                |(step, warmth)| {
-                    let flow =
-                        warmth.stencil(Edge::Clamp, |Window2([[_, n, _], [w, c, e], [_, s, _]]): Stencil3x3<f32>| {
-                            c + RATE
-                                * (VERTICAL * (n + s - 2.0 * c)
-                                    + HORIZONTAL * (w + e - 2.0 * c)
-                                    + OUTSIDE * (AMBIENT - c))
-                        });
-                    (step.map(|step| step + 1), flow.zip_with(&power, |warmth, power| warmth + RATE * power))
-                },
-            );
-            end
-        },
-        (&matrix(n, &start), &matrix(n, &power)).into_data(),
-    );
+    let (program, args) = program(papers::hotspot, (&matrix(n, &start), &matrix(n, &power)).into_data());
     let padded = n + 2 * PAD;
     let mut grid = Grid::new(n, padded, DEPTH);
     let mut states = [vec![0f32; n * padded], vec![0f32; n * padded]];

@@ -5,6 +5,7 @@ use crate::data::floats;
 use crate::lanes::{Lanes, on_widest};
 use crate::pool::{Shared, split};
 use crate::row::{Row, hand, program};
+use acc_benches::papers::dex as papers;
 use acc_core::prelude::*;
 use std::f32::consts::TAU;
 
@@ -12,9 +13,7 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| mri(32, 3072)), Box::new(|| mri(64, 2048))]
 }
 
-type Vectors3 = (Vector<f32>, Vector<f32>, Vector<f32>);
-
-fn vectors(of: [&[f32]; 3]) -> Vectors3 {
+fn vectors(of: [&[f32]; 3]) -> papers::Points {
     let [x, y, z] = of.map(vector);
     (x, y, z)
 }
@@ -25,15 +24,7 @@ fn mri(side: usize, samples: usize) -> Row {
     let [kx, ky, kz] = [97, 98, 99].map(|seed| floats(seed, samples, -8.0, 8.0));
     let of = [kx, ky, kz, floats(100, samples, 0.0, 1.0)];
     let (program, args) = program(
-        |at: Acc<Vectors3>, k: Acc<Vectors3>, magnitude: Acc<Vector<f32>>| {
-            let ((x, y, z), (kx, ky, kz)) = (at.unlift(), k.unlift());
-            let terms = generate((x.length(), kx.length()), |(v, s)| {
-                let turns = kx.index(s) * x.index(v) + ky.index(s) * y.index(v) + kz.index(s) * z.index(v);
-                let (angle, magnitude) = (TAU * turns, magnitude.index(s));
-                (magnitude * angle.cos(), magnitude * angle.sin())
-            });
-            terms.fold((0.0, 0.0), |(a, b), (c, d)| (a + c, b + d))
-        },
+        papers::mri,
         (&vectors([&at[0], &at[1], &at[2]]), &vectors([&of[0], &of[1], &of[2]]), &vector(&of[3])).into_data(),
     );
     let hand = hand((vec![0f32; voxels], vec![0f32; voxels]), move |(real, imaginary)| {

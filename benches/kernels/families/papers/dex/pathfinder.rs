@@ -3,6 +3,7 @@
 use crate::data::Numbers;
 use crate::pool::{Shared, each_with};
 use crate::row::{Row, hand, program};
+use acc_benches::papers::dex as papers;
 use acc_core::prelude::*;
 use std::arch::x86_64::*;
 
@@ -14,21 +15,7 @@ fn pathfinder(rows: usize, columns: usize) -> Row {
     let mut numbers = Numbers::new(93);
     let costs: Vec<i32> = (0..rows * columns).map(|_| numbers.below(10) as i32).collect();
     let array = Matrix::from_vec((rows, columns), costs.clone()).unwrap_or_else(|e| panic!("costs: {e}"));
-    let (program, args) = program(
-        |costs: Acc<Matrix<i32>>| {
-            let (_, end) = awhile(
-                (unit(1i64), costs.slice((0, All))),
-                |(row, _)| row.the().lt(costs.shape().0),
-                |(row, least)| {
-                    let before = least.stencil(Edge::Clamp, |Window1([l, c, r]): Stencil3<i32>| l.min(c).min(r));
-                    let next = before.zip_with(costs.slice((row.the(), All)), |least, cost| least + cost);
-                    (row.map(|row| row + 1), next)
-                },
-            );
-            end
-        },
-        (&array,).into_data(),
-    );
+    let (program, args) = program(papers::pathfinder, (&array,).into_data());
     let hand = hand(vec![0i32; columns], move |out| {
         let out = Shared::new(out);
         let memory = || [vec![0i32; BLOCK + 2 * BESIDE + 16], vec![0i32; BLOCK + 2 * BESIDE + 16]];

@@ -4,49 +4,19 @@ use super::wavefront::{Grid, Step, Sweep};
 use crate::data::floats;
 use crate::lanes::{Lanes, on_widest};
 use crate::row::{Row, hand, program};
+use acc_benches::papers::dex as papers;
 use acc_core::prelude::*;
+use papers::stencil::{BESIDE, CENTRE};
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     // A fifth of the steps of the large one, so that it takes no minute.
     vec![Box::new(|| stencil([128, 128, 32], 100)), Box::new(|| stencil([512, 512, 64], 20))]
 }
 
-const CENTRE: f32 = 0.25;
-const BESIDE: f32 = 0.125;
-
-/// A step.
-fn next(x: &Acc<Array<DIM3, f32>>) -> Acc<Array<DIM3, f32>> {
-    let (n, m, p) = x.shape();
-    let inside = |i: Exp<i64>, n: Exp<i64>| i.gt(0).and(i.lt(n - 1));
-    generate(x.shape(), |(i, j, k)| {
-        let here = x.index((i, j, k));
-        let around = || {
-            x.index((i - 1, j, k))
-                + x.index((i + 1, j, k))
-                + x.index((i, j - 1, k))
-                + x.index((i, j + 1, k))
-                + x.index((i, j, k - 1))
-                + x.index((i, j, k + 1))
-        };
-        let interior = inside(i, n).and(inside(j, m)).and(inside(k, p));
-        interior.then_else(BESIDE * around() + CENTRE * here, here)
-    })
-}
-
 fn stencil([n, m, p]: [usize; 3], steps: i32) -> Row {
     let start = floats(92, n * m * p, 0.0, 1.0);
     let array = Array::from_vec((n, m, p), start.clone()).unwrap_or_else(|e| panic!("a block: {e}"));
-    let (program, args) = program(
-        move |start: Acc<Array<DIM3, f32>>| {
-            let (_, end) = awhile(
-                (unit(0i32), &start),
-                |(step, _)| step.the().lt(steps),
-                |(step, x)| (step.map(|step| step + 1), next(&x)),
-            );
-            end
-        },
-        (&array,).into_data(),
-    );
+    let (program, args) = program(papers::stencil(steps), (&array,).into_data());
     let mut grid = Grid::new(n, m * p, DEPTH);
     let hand = hand(vec![0f32; n * m * p], move |out| {
         grid.steps(steps as usize, out, &start, |s| sweep(s, [n, m, p]));

@@ -6,6 +6,7 @@ use super::{TOLERANCE, tensor};
 use crate::data::doubles;
 use crate::pool::{Shared, each, split};
 use crate::row::{Hand, Row, hand, program};
+use acc_benches::papers::tensors as papers;
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
 use acc_core::prelude::*;
@@ -94,13 +95,7 @@ const N: usize = 72;
 
 fn batched() -> Row {
     let (a, b) = (doubles(62, BATCH * M * K, -1.0, 1.0), doubles(63, BATCH * K * N, -1.0, 1.0));
-    let (program, args) = program(
-        |a: Acc<Array<DIM3, f64>>, b: Acc<Array<DIM3, f64>>| {
-            let ((batch, m, k), (_, _, n)) = (a.shape(), b.shape());
-            generate((batch, m, n, k), |(t, i, j, k)| a.index((t, i, k)) * b.index((t, k, j))).sum()
-        },
-        (&tensor((BATCH, M, K), &a), &tensor((BATCH, K, N), &b)).into_data(),
-    );
+    let (program, args) = program(papers::bmm, (&tensor((BATCH, M, K), &a), &tensor((BATCH, K, N), &b)).into_data());
     let hand = hand(vec![0f64; BATCH * M * N], move |c| {
         let c = Shared::new(c);
         split(BATCH, 1, |r| {
@@ -169,14 +164,8 @@ fn panel_memory(rows: usize, columns: usize) -> Vec<f64> {
 fn khatri_rao(n: usize) -> Row {
     let b = doubles(64, n * n * n, -1.0, 1.0);
     let (d, c) = (doubles(65, n * n, -1.0, 1.0), doubles(66, n * n, -1.0, 1.0));
-    let (program, args) = program(
-        |b: Acc<Array<DIM3, f64>>, d: Acc<Matrix<f64>>, c: Acc<Matrix<f64>>| {
-            let ((m, p, q), (_, n)) = (b.shape(), d.shape());
-            let t = generate((m, p, n, q), |(i, k, j, l)| b.index((i, k, l)) * d.index((l, j))).sum();
-            generate((m, n, p), |(i, j, k)| t.index((i, k, j)) * c.index((k, j))).sum()
-        },
-        (&tensor((n, n, n), &b), &tensor((n, n), &d), &tensor((n, n), &c)).into_data(),
-    );
+    let (program, args) =
+        program(papers::mttkrp, (&tensor((n, n, n), &b), &tensor((n, n), &d), &tensor((n, n), &c)).into_data());
     let mut memory = [panel_memory(n, n), panel_memory(n, n)];
     let hand = hand(vec![0f64; n * n], move |out| {
         let out = Shared::new(out);
@@ -261,10 +250,8 @@ const BLOCK: usize = 144;
 fn sampled(n: usize, k: usize) -> Row {
     let s = doubles(67, n * n, -1.0, 1.0);
     let (b, c) = (doubles(68, n * k, -1.0, 1.0), doubles(69, k * n, -1.0, 1.0));
-    let (program, args) = program(
-        |s: Acc<Matrix<f64>>, b: Acc<Matrix<f64>>, c: Acc<Matrix<f64>>| b.matmul(&c).zip_with(&s, |t, s| s * t),
-        (&tensor((n, n), &s), &tensor((n, k), &b), &tensor((k, n), &c)).into_data(),
-    );
+    let (program, args) =
+        program(papers::sddmm, (&tensor((n, n), &s), &tensor((n, k), &b), &tensor((k, n), &c)).into_data());
     let mut memory = panel_memory(k, n);
     let hand = hand(vec![0f64; n * n], move |out| {
         let out = Shared::new(out);

@@ -5,6 +5,7 @@ use super::{TOLERANCE, tensor};
 use crate::data::doubles;
 use crate::pool::{Shared, each_with};
 use crate::row::{Row, hand, program};
+use acc_benches::papers::tensors as papers;
 use acc_core::prelude::*;
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
@@ -33,13 +34,7 @@ fn grouped() -> Row {
     let x = doubles(70, IMAGES * GROUPS * IMAGE, -1.0, 1.0);
     let w = doubles(71, GROUPS * WEIGHTS, -1.0, 1.0);
     let (program, args) = program(
-        |x: Acc<Array<DIM5, f64>>, w: Acc<Array<DIM5, f64>>| {
-            let ((n, g, c, h, wide), (_, f, _, p, q)) = (x.shape(), w.shape());
-            let terms = generate((n, g, f, h - p + 1, wide - q + 1, c, p, q), |(n, g, f, y, z, c, p, q)| {
-                x.index((n, g, c, y + p, z + q)) * w.index((g, f, c, p, q))
-            });
-            terms.sum().sum().sum()
-        },
+        papers::gconv,
         (&tensor((IMAGES, GROUPS, CHANNELS, SIDE, SIDE), &x), &tensor((GROUPS, FILTERS, CHANNELS, WINDOW, WINDOW), &w))
             .into_data(),
     );

@@ -6,6 +6,7 @@ use super::{TOLERANCE, tensor};
 use crate::data::doubles;
 use crate::pool::{Shared, split};
 use crate::row::{Hand, Row, hand, program};
+use acc_benches::papers::tensors as papers;
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
 use acc_core::prelude::*;
@@ -15,24 +16,11 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![Box::new(|| interpolation(50_000)), Box::new(|| helmholtz(5000))]
 }
 
-type Elements = Acc<Array<DIM4, f64>>;
-
-/// A matrix along each axis of all elements.
-fn along_all(m: &Acc<Matrix<f64>>, u: &Elements) -> Elements {
-    let ((e, i, j, k), (n, _)) = (u.shape(), m.shape());
-    let u = generate((e, n, j, k, i), |(e, x, j, k, i)| m.index((x, i)) * u.index((e, i, j, k))).sum();
-    let u = generate((e, n, n, k, j), |(e, x, y, k, j)| m.index((y, j)) * u.index((e, x, j, k))).sum();
-    generate((e, n, n, n, k), |(e, x, y, z, k)| m.index((z, k)) * u.index((e, x, y, k))).sum()
-}
-
 const I: usize = 7;
 
 fn interpolation(elements: usize) -> Row {
     let (u, a) = (doubles(72, elements * I * I * I, -1.0, 1.0), doubles(73, I * I, -1.0, 1.0));
-    let (program, args) = program(
-        |u: Elements, a: Acc<Matrix<f64>>| along_all(&a, &u),
-        (&tensor((elements, I, I, I), &u), &tensor((I, I), &a)).into_data(),
-    );
+    let (program, args) = program(papers::interp, (&tensor((elements, I, I, I), &u), &tensor((I, I), &a)).into_data());
     let hand = hand(vec![0f64; u.len()], move |out| {
         let a = Factor::new(|x, i| a[x * I + i]);
         let out = Shared::new(out);
@@ -50,14 +38,8 @@ const H: usize = 13;
 fn helmholtz(elements: usize) -> Row {
     let (u, s) = (doubles(74, elements * H * H * H, -1.0, 1.0), doubles(75, H * H, -1.0, 1.0));
     let w = doubles(76, H, 1.0, 2.0);
-    let (program, args) = program(
-        |u: Elements, s: Acc<Matrix<f64>>, w: Acc<Vector<f64>>| {
-            let inside = along_all(&s.transpose(), &u);
-            let solved = inside.imap(|(_, i, j, k), v| v / (1.0 + w.index(i) * w.index(j) * w.index(k)));
-            along_all(&s, &solved)
-        },
-        (&tensor((elements, H, H, H), &u), &tensor((H, H), &s), &tensor(H, &w)).into_data(),
-    );
+    let (program, args) =
+        program(papers::helm, (&tensor((elements, H, H, H), &u), &tensor((H, H), &s), &tensor(H, &w)).into_data());
     let hand = hand(vec![0f64; u.len()], move |out| {
         let (there, back) = (Factor::new(|x, i| s[i * H + x]), Factor::new(|x, i| s[x * H + i]));
         let mut inverse = Element::<H>::new();

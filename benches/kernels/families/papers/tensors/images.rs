@@ -5,31 +5,17 @@ use super::{TOLERANCE, tensor};
 use crate::data::doubles;
 use crate::pool::{Shared, split};
 use crate::row::{Row, hand, program};
+use acc_benches::papers::tensors as papers;
 use acc_core::prelude::*;
+use papers::TRACE;
 use std::arch::x86_64::_mm_sfence;
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![
-        Box::new(|| blur("tensor: blur", 4096, two_stages)),
-        Box::new(|| blur("tensor: blur, one stage", 4096, one_stage)),
+        Box::new(|| blur("tensor: blur", 4096, papers::blur)),
+        Box::new(|| blur("tensor: blur, one stage", 4096, papers::blur_at_once)),
         Box::new(|| coarsity(4096)),
     ]
-}
-
-/// Means of three by three: of three columns, then of three rows.
-fn two_stages(x: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
-    let (n, m) = x.shape();
-    let wide = generate((n, m - 2), |(i, j)| (x.index((i, j)) + x.index((i, j + 1)) + x.index((i, j + 2))) / 3.0);
-    generate((n - 2, m - 2), |(i, j)| (wide.index((i, j)) + wide.index((i + 1, j)) + wide.index((i + 2, j))) / 3.0)
-}
-
-/// The same, of nine elements at once.
-fn one_stage(x: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
-    let (n, m) = x.shape();
-    generate((n - 2, m - 2), |(i, j)| {
-        let row = |i: Exp<i64>| x.index((i, j)) + x.index((i, j + 1)) + x.index((i, j + 2));
-        (row(i) + row(i + 1) + row(i + 2)) / 9.0
-    })
 }
 
 fn blur(name: &'static str, n: usize, f: fn(Acc<Matrix<f64>>) -> Acc<Matrix<f64>>) -> Row {
@@ -88,17 +74,10 @@ unsafe fn means_in<V: Doubles, const ROWS: usize, const VECTORS: usize>(out: &mu
     unsafe { _mm_sfence() };
 }
 
-/// How much of a trace is taken from a determinant.
-const TRACE: f64 = 0.04;
-
 fn coarsity(n: usize) -> Row {
     let [x, y, z] = [78, 79, 80].map(|seed| doubles(seed, n * n, -1.0, 1.0));
-    let (program, args) = program(
-        |x: Acc<Matrix<f64>>, y: Acc<Matrix<f64>>, z: Acc<Matrix<f64>>| {
-            x.zip_with3(&y, &z, |x, y, z| x * y - z * z - TRACE * (x + y) * (x + y))
-        },
-        (&tensor((n, n), &x), &tensor((n, n), &y), &tensor((n, n), &z)).into_data(),
-    );
+    let (program, args) =
+        program(papers::coars, (&tensor((n, n), &x), &tensor((n, n), &y), &tensor((n, n), &z)).into_data());
     let hand = hand(vec![0f64; n * n], move |out| {
         let out = Shared::new(out);
         split(n * n, 64, |r| {

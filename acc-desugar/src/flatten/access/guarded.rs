@@ -1,0 +1,217 @@
+//! Reads behind conditions that keep their index in bounds: views of an array with zeros around it.
+//!
+//! In `if 0 <= i && i < n { x[i] * y } else { 0 }` lanes whose condition fails read nothing. An index `i` that is affine is
+//! a view all the same once `x` has zeros where `i` leaves it, and no lane has to look whether its position is in bounds.
+//! Where all of a condition is about such reads, it is written anew of what these read (`Guard::condition`), so that rules
+//! over the graph see that the array is 0 where the condition fails.
+
+use crate::flatten::Flattener;
+use crate::flatten::access::affine::Affine;
+use crate::flatten::access::read::{AxisAccess, Lookup};
+use crate::flatten::access::{Indices, affine::LaneAxis};
+use crate::flatten::scalar::{Lanes, Scalar};
+use crate::flatten::scope::Flat;
+use crate::graph::builder::Builder;
+use crate::graph::{Op, Value, Values};
+use acc_core::data::Prim;
+use acc_core::ir::PrimOp;
+
+/// Zeros are at most so many times what lanes read along an axis.
+const MAX_STEP: u64 = 8;
+
+/// What a condition says of an index.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Bound {
+    of: Affine,
+    /// It is below this size; else it is 0 or more.
+    below: Option<Value>,
+}
+
+/// A condition that holds for the lanes at hand, and what was read because it does.
+pub(crate) struct Guard {
+    bounds: Vec<Bound>,
+    /// The positions read, and the extents that they are in.
+    read: Vec<(Affine, Value)>,
+}
+
+impl Guard {
+    pub(crate) fn new(bounds: Vec<Bound>) -> Guard {
+        Guard { bounds, read: Vec::new() }
+    }
+
+    /// The same condition, as one on the extents of what was read, if it says nothing else.
+    pub(crate) fn condition(&self, indices: &mut Indices, b: &mut Builder) -> Option<Value> {
+        let known = |bound: &Bound| self.read.iter().any(|(of, _)| *of == bound.of);
+        if self.read.is_empty() || !self.bounds.iter().all(known) {
+            return None;
+        }
+        let zero = b.constant(0i64.lit());
+        let mut all: Option<Value> = None;
+        for (of, extent) in &self.read {
+            let index = indices.affine(of.clone());
+            let (index, extent) = (indices.value(b, index), b.tensor_of_size(*extent));
+            for (p, bound) in [(PrimOp::GeP, zero), (PrimOp::LtP, extent)] {
+                let holds = b.prim(p, &[index, bound]);
+                all = Some(all.map_or(holds, |all| b.and(all, holds)));
+            }
+        }
+        all
+    }
+}
+
+impl Indices {
+    /// Notes what a comparison of an index with a size says, or a condition made of others.
+    pub(crate) fn note_bounds(&mut self, b: &Builder, p: PrimOp, operands: &[Scalar], result: Value) {
+        let [x, y] = *operands else { return };
+        let is_zero = |s: Value| b.const_size(s) == Some(0);
+        let bounds = match (p, x, y) {
+            (PrimOp::GeP, index @ Scalar::Affine(_), Scalar::Size(n))
+            | (PrimOp::LeP, Scalar::Size(n), index @ Scalar::Affine(_))
+                if is_zero(n) =>
+            {
+                self.affine_of(index).map(|of| vec![Bound { of, below: None }])
+            }
+            (PrimOp::LtP, index @ Scalar::Affine(_), Scalar::Size(n))
+            | (PrimOp::GtP, Scalar::Size(n), index @ Scalar::Affine(_)) => {
+                self.affine_of(index).map(|of| vec![Bound { of, below: Some(n) }])
+            }
+            (PrimOp::AndP, Scalar::Tensor(x), Scalar::Tensor(y)) => {
+                self.bounds.get(&x).zip(self.bounds.get(&y)).map(|(x, y)| [&x[..], y].concat())
+            }
+            _ => None,
+        };
+        if let Some(bounds) = bounds {
+            self.bounds.insert(result, bounds);
+        }
+    }
+
+    /// An extent, as it is where lanes are.
+    fn where_lanes_are(&self, b: &Builder, n: Value) -> Value {
+        let n = b.origin(n);
+        self.demanded.get(&n).map_or(n, |demanded| b.origin(*demanded))
+    }
+
+    fn same_extent(&self, b: &Builder, x: Value, y: Value) -> bool {
+        self.where_lanes_are(b, x) == self.where_lanes_are(b, y)
+    }
+}
+
+impl Flattener<'_> {
+    /// How lanes under a mask read an array at positions that are in bounds for certain: along whole axes of theirs, or where
+    /// conditions say so.
+    pub(crate) fn guarded_axes(
+        &mut self,
+        at: &Lookup<'_>,
+        shape: &[Value],
+        index: &[Scalar],
+    ) -> Option<Vec<AxisAccess>> {
+        if self.faults().exact() {
+            return None;
+        }
+        let (mut seen, mut found, mut accesses) = (0u32, Vec::new(), Vec::new());
+        for (s, n) in index.iter().zip(shape) {
+            let a = self.indices.affine_of(*s)?;
+            let axes = a.terms.iter().fold(0u32, |set, t| set | 1 << t.axis.axis);
+            if a.terms.is_empty() || seen & axes != 0 || axes >> at.space.len() != 0 {
+                return None;
+            }
+            seen |= axes;
+            let zero = self.b.size(0);
+            let whole = |axis: LaneAxis| {
+                self.b.const_size(a.base) == Some(0) && self.indices.same_extent(&self.b, axis.len, *n)
+            };
+            if let Some(axis) = a.shifted_axis(&self.b).filter(|axis| whole(*axis)) {
+                let LaneAxis { axis, len, .. } = axis;
+                accesses.push(AxisAccess::Strided { axis, start: zero, len, step: 1 });
+                continue;
+            }
+            let steps: Option<Vec<i64>> = a.terms.iter().map(|t| self.b.const_size(t.step)).collect();
+            if steps?.iter().any(|step| step.unsigned_abs() > MAX_STEP) || !self.is_guarded(&a, *n) {
+                return None;
+            }
+            let (axes, (lens, steps)) = a.terms.iter().map(|t| (t.axis.axis, (t.axis.len, t.step))).unzip();
+            accesses.push(AxisAccess::Windows { axes, start: a.base, lens, steps, padded: true });
+            found.push((a, *n));
+        }
+        for (a, n) in found.iter() {
+            for guard in &mut self.guards {
+                if guard.bounds.iter().any(|bound| bound.of == *a) {
+                    guard.read.push((a.clone(), *n));
+                }
+            }
+        }
+        Some(accesses)
+    }
+
+    /// Whether conditions keep a position between 0 and an extent.
+    fn is_guarded(&self, a: &Affine, n: Value) -> bool {
+        let mut bounds = self.guards.iter().flat_map(|g| &g.bounds).filter(|bound| bound.of == *a);
+        let low = bounds.clone().any(|bound| bound.below.is_none());
+        low && bounds.any(|bound| bound.below.is_some_and(|below| self.indices.same_extent(&self.b, below, n)))
+    }
+
+    /// What a column repeats along some axes, or the factors of a product of two tensors neither of which varies along all
+    /// axes, so that it is larger than both: what is read of it is read of these.
+    fn smaller(&mut self, column: Value) -> Option<Values> {
+        let rank = self.b.rank(column);
+        let part = |x: Value| self.b.rank(x) == rank && self.b.axes(x) != (1 << rank) - 1;
+        let (mut at, mut checked) = (column, Vec::new());
+        let mut parts: Values = loop {
+            match self.b.def(at)? {
+                Op::Checked { .. } => {
+                    checked.push(at);
+                    at = self.b.beneath_checks(at);
+                }
+                Op::Broadcast(x, _) if part(*x) => break [*x].into_iter().collect(),
+                Op::Broadcast(x, _) => at = *x,
+                Op::Prim(PrimOp::MulP, args) if args.iter().all(|x| part(*x)) && self.b.scalar(column).is_float() => {
+                    break args.iter().copied().collect();
+                }
+                _ => return None,
+            }
+        };
+        for v in checked.into_iter().rev() {
+            parts = self.b.checked_with(v, &parts);
+        }
+        Some(parts)
+    }
+
+    /// Reads the one column of an array that is larger than what it is made of, at an index that is affine.
+    pub(crate) fn read_smaller(
+        &mut self,
+        at: &Lookup<'_>,
+        lanes: &Lanes<'_>,
+        leaves: &[u32],
+        index: &[Scalar],
+    ) -> Option<Value> {
+        let ([leaf], false) = (leaves, self.faults().exact()) else { return None };
+        if index.is_empty() || index.iter().any(|s| self.indices.affine_of(*s).is_none()) {
+            return None;
+        }
+        let flat = self.array(at.array);
+        let columns = self.smaller(flat.columns[*leaf as usize])?;
+        let flat = self.demanded(at.array, Flat { columns, ..flat }, lanes, at.mask);
+        let mut read: Option<Value> = None;
+        for part in &flat.columns {
+            let part = self.read_part(at, &flat.shape, *part, index);
+            read = Some(read.map_or(part, |read| self.b.prim(PrimOp::MulP, &[read, part])));
+        }
+        read
+    }
+
+    /// Reads a tensor at the components of an index along whose axes it varies.
+    fn read_part(&mut self, at: &Lookup<'_>, shape: &[Value], part: Value, index: &[Scalar]) -> Value {
+        let axes = self.b.axes(part);
+        let (mut column, zero) = (part, self.b.size(0));
+        let (mut extents, mut own) = (Values::new(), Vec::new());
+        for (k, (n, s)) in shape.iter().zip(index).enumerate().rev() {
+            if axes >> k & 1 == 0 {
+                column = self.b.select(column, k as u32, zero);
+            } else {
+                extents.insert(0, *n);
+                own.insert(0, *s);
+            }
+        }
+        self.read(at, &extents, &[column], &own)[0]
+    }
+}

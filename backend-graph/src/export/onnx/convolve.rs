@@ -1,0 +1,4 @@
+//! Contractions and convolutions.
+
+use super::body::BodyWriter;
+use super::writer::{Name, along, int_attribute, ints_attribute};

@@ -1,0 +1,93 @@
+//! Convolutions: by libtorch, or as a product of matrices with the windows stored one after the other.
+
+use super::reduce::contract;
+use super::views::{Positions, unfold};
+use crate::torch::TorchError;
+use acc_core::data::ScalarType;
+use tch::Tensor;
+
+type Result<T> = std::result::Result<T, TorchError>;
+
+/// Windows are stored, as many as take no more bytes than this; of more, those of a part of the places at a time.
+const MAX_STORED_BYTES: i64 = 64 << 20;
+
+/// A convolution of `[image, group, channel, place..]` with `[group, filter, channel, window..]`: see
+/// [`Op::Convolve`](acc_desugar::graph::Op::Convolve).
+pub(crate) struct Convolution<'a> {
+    pub(crate) x: &'a Tensor,
+    pub(crate) filters: &'a Tensor,
+    pub(crate) places: Vec<i64>,
+    pub(crate) strides: Vec<i64>,
+    pub(crate) dilations: Vec<i64>,
+    pub(crate) ty: ScalarType,
+}
+
+impl Convolution<'_> {
+    pub(crate) fn run(&self) -> Result<Tensor> {
+        let (from, of) = (self.x.size(), self.filters.size());
+        let ([images, groups, channels, around @ ..], [_, count, _, window @ ..]) = (&from[..], &of[..]) else {
+            return Err(TorchError::new("a convolution has images and filters"));
+        };
+        let shape = joined(&[*images, *groups, *count], &self.places);
+        if from.contains(&0) || of.contains(&0) || shape.contains(&0) {
+            return Ok(Tensor::f_zeros(shape, (self.x.f_kind()?, self.x.device()))?);
+        }
+        // The gradient of a filter is a convolution with a window that has nearly the images' extents, and few places. For
+        // such ones libtorch's loops are slow.
+        if window.iter().product::<i64>() > self.places.iter().product() {
+            return self.by_windows(window);
+        }
+        let x = self.x.f_reshape(joined(&[*images, groups * channels], around))?;
+        let filters = self.filters.f_reshape(joined(&[groups * count, *channels], window))?;
+        let none = vec![0i64; window.len()];
+        let y = x.f_convolution(
+            &filters,
+            None::<&Tensor>,
+            self.strides.as_slice(),
+            none.as_slice(),
+            self.dilations.as_slice(),
+            false,
+            none.as_slice(),
+            *groups,
+        )?;
+        Ok(y.f_reshape(shape)?)
+    }
+
+    /// Windows of all places, or of one place of the first axis at a time, and their products with the filters.
+    fn by_windows(&self, window: &[i64]) -> Result<Tensor> {
+        let [images, groups, channels] = [0, 1, 2].map(|k| self.x.size().get(k).copied().unwrap_or(1));
+        let elements = [images * groups * channels].into_iter().chain(window.iter().chain(&self.places).copied());
+        let bytes = elements.fold(self.ty.size() as i64, i64::saturating_mul);
+        let rows = self.places.first().copied().unwrap_or(1);
+        if bytes <= MAX_STORED_BYTES || rows == 1 {
+            return self.products(window, 0, rows);
+        }
+        let parts = (0..rows).map(|row| self.products(window, row, 1)).collect::<Result<Vec<_>>>()?;
+        Ok(Tensor::f_cat(&parts, 3)?)
+    }
+
+    /// The results at `count` places of the first axis from `first` on.
+    fn products(&self, window: &[i64], first: i64, count: i64) -> Result<Tensor> {
+        let spatial = window.len();
+        let mut windows = self.x.shallow_clone();
+        for (k, extent) in window.iter().enumerate() {
+            let (stride, dilation) = (self.strides[k], self.dilations[k]);
+            let (start, places) = if k == 0 { (first * stride, count) } else { (0, self.places[k]) };
+            let at = Positions { start, lens: &[places, *extent], steps: &[stride, dilation], padded: false };
+            windows = unfold(&windows, 3 + 2 * k, &at)?;
+        }
+        // [image, group, place.., channel, window..], and an axis for the filters.
+        let axes = |from: i64| (0..spatial as i64).map(move |k| from + 2 * k);
+        let order: Vec<i64> = [0, 1].into_iter().chain(axes(3)).chain([2]).chain(axes(4)).collect();
+        let windows = windows.f_permute(order)?.f_unsqueeze(2)?;
+        let mut filters = self.filters.f_unsqueeze(0)?;
+        for _ in 0..spatial {
+            filters = filters.f_unsqueeze(3)?;
+        }
+        contract([&windows, &filters], None, 1 + spatial, self.ty)
+    }
+}
+
+fn joined(first: &[i64], rest: &[i64]) -> Vec<i64> {
+    first.iter().chain(rest).copied().collect()
+}

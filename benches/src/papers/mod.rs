@@ -1,0 +1,5 @@
+//! The programs of the papers' rows, written as a user writes them. Each command times them beside kernels written by hand.
+
+pub mod dex;
+pub mod network;
+pub mod tensors;
