@@ -65,7 +65,7 @@ fn found() -> Vec<(&'static str, Program, fn(&Op) -> bool)> {
         ("clip", program(clip), |op| matches!(op, Op::Clip { .. })),
         ("softmax", program(softmax()), |op| matches!(op, Op::Softmax { .. })),
         ("normalize", program(normal(&grid())), |op| matches!(op, Op::Normalize { .. })),
-        ("contract", program(product), |op| matches!(op, Op::Contract(..))),
+        ("contract", program(product), |op| matches!(op, Op::Contract { .. })),
         ("bags", program(bags()), is_bag),
     ]
 }
@@ -83,6 +83,42 @@ fn each_rule_is_switched_by_its_name() {
             }
         }
     }
+}
+
+/// Sums of products of windows with a filter, in one dimension and in two, the second one backwards.
+#[test]
+fn windows_times_filters_are_convolutions() {
+    let x = || use_(&Matrix::from([[1.0f32, 2.0, 3.0], [4.0, 5.0, 6.0]]));
+    let k = || use_(&Matrix::from([[1.0f32, 2.0]]));
+    let along_rows = generate((2i64, 2i64, 2i64), |(i, j, w)| x().index((i, j + w)) * k().index((0i64, w))).sum();
+    let of_planes =
+        generate((2i64, 2i64, 1i64, 2i64), |(i, j, v, w)| k().index((v, w)) * x().index((i + v, j - w + 1))).sum().sum();
+    let rules = Rules::none().with("contract").unwrap();
+    for program in [along_rows.into_acc(), of_planes.into_acc()] {
+        let program = program.program().unwrap().program;
+        let [with, without] = [&Rules::all(), &rules].map(|rules| graph(&program, rules, Faults::Detect));
+        for (g, convolutions, contractions) in [(with, 1, 0), (without, 0, 1)] {
+            assert_eq!(count(&g, |op| matches!(op, Op::Convolve { .. })), convolutions);
+            assert_eq!(count(&g, |op| matches!(op, Op::Contract { .. })), contractions);
+        }
+    }
+}
+
+/// A product that is 0 outside of what it reads is a contraction, and a convolution where the filter is finite.
+#[test]
+fn zeros_around_an_array_are_no_condition() {
+    let (x, k) = (use_(&Vector::from([1.0f32, 2.0, 3.0])), use_(&Vector::from([1.0f32, 2.0])));
+    let n = x.length();
+    let sums = generate((4i64, 2i64), |(i, w)| {
+        let at = i - w;
+        at.ge(0).and(at.lt(n)).then_else_lazy(|| x.index(at) * k.index(w), || constant(0.0f32))
+    })
+    .sum();
+    let program = sums.into_acc().program().unwrap().program;
+    let g = graph(&program, &Rules::all(), Faults::Detect);
+    assert_eq!(count(&g, |op| matches!(op, Op::Convolve { .. })), 1);
+    assert_eq!(count(&g, |op| matches!(op, Op::Contract { mask: Some(_), .. })), 1);
+    assert_eq!(count(&g, |op| matches!(op, Op::Gather(..))), 0);
 }
 
 #[test]
@@ -145,7 +181,7 @@ fn what_looks_like_it_stays() {
         ids.map(|k| table.index(k)).map(|x| x.to::<f32>()).fold_seg(&Vector::from([2i64, 1]), 0.0, |a, b| a.max(b)),
         is_bag,
     );
-    none(table.zip_with(&table, |x, y| x * y).sum(), |op| matches!(op, Op::Contract(..)));
+    none(table.zip_with(&table, |x, y| x * y).sum(), |op| matches!(op, Op::Contract { .. }));
 }
 
 /// Neither is a neutral element of the other's operation taken for a sum's.
@@ -159,7 +195,7 @@ fn a_contraction_is_of_floats_that_are_added() {
         let mut found = Vec::new();
         g.body.visit(&mut |n: &Node| match n.op {
             Op::Reduce(op, _) => found.push(op),
-            Op::Contract(..) => panic!("a contraction of {with:?}"),
+            Op::Contract { .. } => panic!("a contraction of {with:?}"),
             _ => {}
         });
         assert_eq!(found, [with]);

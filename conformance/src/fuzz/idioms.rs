@@ -1,5 +1,6 @@
 //! What rules recognise, as programs write it: random code hardly ever happens to be a softmax.
 
+use super::Choices;
 use super::generate::{ArrayVar, Generator};
 use acc_core::data::ScalarType as T;
 use std::fmt::Write;
@@ -22,7 +23,7 @@ impl Generator {
         let indexed = format!("f: |%i: i64, %j: i64, %x: {t}|");
         let [a, b, c, out] = std::array::from_fn(|_| self.array_name());
         let mut dims = vec![Some(rows), Some(columns)];
-        let statements = match *self.choices.pick(if exact { &[0, 3, 4, 5] } else { &[0, 1, 1, 2, 2, 3, 4, 5, 6] }) {
+        let statements = match *self.choices.pick(if exact { &[0, 3, 4, 5, 7] } else { &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7] }) {
             0 => format!("{out}: [2]{t} = map({x}, f: |%x: {t}| min(max(%x, 0.25{t}), 1.25{t}))\n"),
             1 => format!(
                 "{a}: [1]{t} = fold1({x}, f: |%a: {t}, %b: {t}| max(%a, %b))\n  \
@@ -77,6 +78,11 @@ impl Generator {
                 dims = if rank == 1 { vec![Some(rows)] } else { vec![Some(rows), None] };
                 format!("{out}: [{rank}]{t} = {name}({x}, {f}{init})\n")
             }
+            7 => {
+                let windows = Windows::of(&mut self.choices, columns);
+                dims = vec![Some(windows.filters), Some(windows.places)];
+                windows.text([&x, &a, &b, &c, &out], t, &sum, rows)
+            }
             _ => format!(
                 "{out}: [2]{t} = generate(shape: || (extent({x}, 0), {columns}i64), f: |%i: i64, %j: i64| \
                  if and(lt(%i, extent({x}, 0)), ge(%j, 0i64)) {{ yield {x}[%i, %j] }} else {{ yield 0.5{t} }})\n"
@@ -84,5 +90,54 @@ impl Generator {
         };
         let _ = write!(text, "  {statements}");
         vec![ArrayVar { name: out, leaves: vec![ty], dims }]
+    }
+}
+
+/// A convolution along the rows of a matrix, whose columns are channels.
+struct Windows {
+    filters: usize,
+    places: usize,
+    window: usize,
+    stride: i64,
+    /// Between neighbours in the window, which may run backwards.
+    dilation: i64,
+    /// The position of the first element of the first window.
+    start: i64,
+    /// Whether the program looks whether positions are inside.
+    guarded: bool,
+}
+
+impl Windows {
+    fn of(choices: &mut Choices, columns: usize) -> Windows {
+        let (window, stride) = (*choices.pick(&[1, 2, 3]), *choices.pick(&[1, 1, 2]));
+        let dilation: i64 = *choices.pick(&[1, 1, 2, -1]);
+        let (filters, guarded) = (*choices.pick(&[1, 2]), choices.chance(50));
+        let reach = (window as i64 - 1) * dilation.abs();
+        let fit = (columns as i64 - 1 - reach).div_euclid(stride) + 1;
+        let (places, start) = match guarded {
+            true => (*choices.pick(&[1, columns, columns + 2]), *choices.pick(&[-1, 0, 1])),
+            false => (fit.max(0) as usize, if dilation < 0 { reach } else { 0 }),
+        };
+        Windows { filters, places, window, stride, dilation, start, guarded }
+    }
+
+    fn text(&self, [x, a, b, c, out]: [&str; 5], t: &str, sum: &str, channels: usize) -> String {
+        let Windows { filters, places, window, stride, dilation, start, guarded } = self;
+        let at = format!("add(add(mul(%p, {stride}i64), mul(%w, {dilation}i64)), {start}i64)");
+        let product = format!("mul({x}[%c, {at}], {a}[%f, %c, %w])");
+        let term = match guarded {
+            true => format!(
+                "if and(ge({at}, 0i64), lt({at}, extent({x}, 1))) {{ yield {product} }} else {{ yield 0.0{t} }}"
+            ),
+            false => product,
+        };
+        let weight = format!("mul(cast(sub(rem(add(mul(%f, 3i64), add(%c, mul(%w, 2i64))), 5i64), 2i64), {t}), 0.5{t})");
+        format!(
+            "{a}: [3]{t} = generate(shape: || ({filters}i64, {channels}i64, {window}i64), \
+             f: |%f: i64, %c: i64, %w: i64| {weight})\n  \
+             {b}: [4]{t} = generate(shape: || ({filters}i64, {places}i64, {channels}i64, {window}i64), \
+             f: |%f: i64, %p: i64, %c: i64, %w: i64| {term})\n  \
+             {c}: [3]{t} = fold({b}, {sum})\n  {out}: [2]{t} = fold({c}, {sum})\n"
+        )
     }
 }

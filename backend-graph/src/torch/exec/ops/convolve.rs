@@ -1,6 +1,6 @@
 //! Convolutions: by libtorch, or as a product of matrices with the windows stored one after the other.
 
-use super::reduce::contract;
+use super::reduce::{begun_with_zero, contract};
 use super::views::{Positions, unfold};
 use crate::torch::TorchError;
 use acc_core::data::ScalarType;
@@ -50,7 +50,7 @@ impl Convolution<'_> {
             none.as_slice(),
             *groups,
         )?;
-        Ok(y.f_reshape(shape)?)
+        Ok(begun_with_zero(y)?.f_reshape(shape)?)
     }
 
     /// Windows of all places, or of one place of the first axis at a time, and their products with the filters.

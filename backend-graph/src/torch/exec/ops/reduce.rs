@@ -108,6 +108,11 @@ fn together(x: i64, y: i64) -> i64 {
     if x == 1 { y } else { x }
 }
 
+/// Sums that nobody else has, as those that begin with 0: none is -0.
+pub(crate) fn begun_with_zero(mut sums: Tensor) -> Result<Tensor> {
+    Ok(sums.f_add_scalar_(0.0)?)
+}
+
 /// Whether all numbers of a tensor are finite.
 pub(crate) fn all_finite(t: &Tensor) -> Result<bool> {
     Ok(bool::try_from(t.f_isfinite()?.f_all()?)?)
@@ -150,6 +155,8 @@ fn contract_parted(a: &Tensor, b: &Tensor, outer: usize, ty: ScalarType) -> Resu
         1 => a.f_select(0, 0)?.f_matmul(&b.f_select(0, 0)?)?,
         _ => a.f_bmm(&b)?,
     };
+    // Of one term the product itself comes back.
+    let products = if m == 1 { begun_with_zero(products)? } else { products };
     let products = products.f_reshape(extents)?;
     if axes.is_sorted() {
         return Ok(products);
