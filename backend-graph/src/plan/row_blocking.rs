@@ -55,7 +55,15 @@ pub(super) fn arrange(graph: &mut Graph) -> HashMap<Value, Group> {
     let shapes = Shapes::of(graph);
     let mut found = HashMap::new();
     let body = std::mem::take(&mut graph.body);
-    graph.body = Arranger { graph, shapes: &shapes, found: &mut found }.body(body, &HashSet::new()).0;
+    let mut repeated = HashSet::new();
+    body.visit(&mut |n: &Node| {
+        if let Op::Broadcast(x, _) = &n.op
+            && shapes.get(*x).first() == Some(&Extent::Const(1))
+        {
+            repeated.extend(n.results.iter().copied());
+        }
+    });
+    graph.body = Arranger { graph, shapes: &shapes, repeated, found: &mut found }.body(body, &HashSet::new()).0;
     found
 }
 
@@ -79,6 +87,8 @@ fn is_view(op: &Op) -> bool {
 struct Arranger<'a> {
     graph: &'a Graph,
     shapes: &'a Shapes,
+    /// Tensors all of whose rows are the same.
+    repeated: HashSet<Value>,
     found: &'a mut HashMap<Value, Group>,
 }
 
@@ -217,7 +227,9 @@ impl Arranger<'_> {
             }
             // Of rows with rows, not with what all rows have.
             Op::Contract { left: a, right: b, mask: None, axes: 1 }
-                if [a, b].iter().all(|x| self.shapes.get(**x).first() == Some(&rows)) =>
+                if [a, b]
+                    .iter()
+                    .all(|x| self.shapes.get(**x).first() == Some(&rows) && !self.repeated.contains(*x)) =>
             {
                 (smallvec![*a, *b], shape.len() + 1)
             }

@@ -121,7 +121,9 @@ where
     };
     let launches = checked.prepared().counts().launches;
     if std::env::var_os("SHOW").is_some_and(|s| s == name) {
-        println!("{}", backend_graph::export(checked.graph(), backend_graph::Format::Text));
+        for compiled in [&checked, &unchecked] {
+            println!("{}", backend_graph::export(compiled.graph(), backend_graph::Format::Text));
+        }
     }
     Row {
         name: name.to_string(),

@@ -23,7 +23,11 @@ impl Generator {
         let indexed = format!("f: |%i: i64, %j: i64, %x: {t}|");
         let [a, b, c, out] = std::array::from_fn(|_| self.array_name());
         let mut dims = vec![Some(rows), Some(columns)];
-        let statements = match *self.choices.pick(if exact { &[0, 3, 4, 5, 7] } else { &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7] }) {
+        let statements = match *self.choices.pick(if exact {
+            &[0, 3, 4, 5, 7]
+        } else {
+            &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7]
+        }) {
             0 => format!("{out}: [2]{t} = map({x}, f: |%x: {t}| min(max(%x, 0.25{t}), 1.25{t}))\n"),
             1 => format!(
                 "{a}: [1]{t} = fold1({x}, f: |%a: {t}, %b: {t}| max(%a, %b))\n  \
@@ -131,7 +135,8 @@ impl Windows {
             ),
             false => product,
         };
-        let weight = format!("mul(cast(sub(rem(add(mul(%f, 3i64), add(%c, mul(%w, 2i64))), 5i64), 2i64), {t}), 0.5{t})");
+        let weight =
+            format!("mul(cast(sub(rem(add(mul(%f, 3i64), add(%c, mul(%w, 2i64))), 5i64), 2i64), {t}), 0.5{t})");
         format!(
             "{a}: [3]{t} = generate(shape: || ({filters}i64, {channels}i64, {window}i64), \
              f: |%f: i64, %c: i64, %w: i64| {weight})\n  \

@@ -16,33 +16,48 @@ use crate::graph::{Op, Value, Values};
 use acc_core::data::Prim;
 use acc_core::ir::PrimOp;
 
-/// Zeros are at most so many times what lanes read along an axis.
+/// The largest distance between positions of neighbours in an array with zeros around it: so many zeros are at most stored
+/// for each lane along an axis.
 const MAX_STEP: u64 = 8;
 
-/// What a condition says of an index.
-#[derive(Clone, PartialEq)]
-pub(crate) struct Bound {
+/// That an index is below a size, or that it is 0 or more.
+#[derive(Clone)]
+struct Bound {
     of: Affine,
-    /// It is below this size; else it is 0 or more.
     below: Option<Value>,
+}
+
+/// What a condition says of indices.
+#[derive(Clone)]
+pub(crate) struct Bounds {
+    all: Vec<Bound>,
+    /// Whether it says nothing else.
+    nothing_else: bool,
+}
+
+impl Bounds {
+    fn of(of: Affine, below: Option<Value>) -> Bounds {
+        Bounds { all: vec![Bound { of, below }], nothing_else: true }
+    }
 }
 
 /// A condition that holds for the lanes at hand, and what was read because it does.
 pub(crate) struct Guard {
-    bounds: Vec<Bound>,
+    bounds: Bounds,
     /// The positions read, and the extents that they are in.
     read: Vec<(Affine, Value)>,
 }
 
 impl Guard {
-    pub(crate) fn new(bounds: Vec<Bound>) -> Guard {
+    pub(crate) fn new(bounds: Bounds) -> Guard {
         Guard { bounds, read: Vec::new() }
     }
 
     /// The same condition, as one on the extents of what was read, if it says nothing else.
     pub(crate) fn condition(&self, indices: &mut Indices, b: &mut Builder) -> Option<Value> {
-        let known = |bound: &Bound| self.read.iter().any(|(of, _)| *of == bound.of);
-        if self.read.is_empty() || !self.bounds.iter().all(known) {
+        let is_end = |below: Option<Value>, extent: Value| below.is_none_or(|n| indices.same_extent(b, n, extent));
+        let known = |bound: &Bound| self.read.iter().any(|(of, n)| *of == bound.of && is_end(bound.below, *n));
+        if self.read.is_empty() || !self.bounds.nothing_else || !self.bounds.all.iter().all(known) {
             return None;
         }
         let zero = b.constant(0i64.lit());
@@ -69,15 +84,19 @@ impl Indices {
             | (PrimOp::LeP, Scalar::Size(n), index @ Scalar::Affine(_))
                 if is_zero(n) =>
             {
-                self.affine_of(index).map(|of| vec![Bound { of, below: None }])
+                self.affine_of(index).map(|of| Bounds::of(of, None))
             }
             (PrimOp::LtP, index @ Scalar::Affine(_), Scalar::Size(n))
             | (PrimOp::GtP, Scalar::Size(n), index @ Scalar::Affine(_)) => {
-                self.affine_of(index).map(|of| vec![Bound { of, below: Some(n) }])
+                self.affine_of(index).map(|of| Bounds::of(of, Some(n)))
             }
-            (PrimOp::AndP, Scalar::Tensor(x), Scalar::Tensor(y)) => {
-                self.bounds.get(&x).zip(self.bounds.get(&y)).map(|(x, y)| [&x[..], y].concat())
-            }
+            (PrimOp::AndP, Scalar::Tensor(x), Scalar::Tensor(y)) => match (self.bounds.get(&x), self.bounds.get(&y)) {
+                (Some(x), Some(y)) => {
+                    Some(Bounds { all: [&x.all[..], &y.all].concat(), nothing_else: x.nothing_else && y.nothing_else })
+                }
+                (Some(one), None) | (None, Some(one)) => Some(Bounds { all: one.all.clone(), nothing_else: false }),
+                (None, None) => None,
+            },
             _ => None,
         };
         if let Some(bounds) = bounds {
@@ -135,7 +154,7 @@ impl Flattener<'_> {
         }
         for (a, n) in found.iter() {
             for guard in &mut self.guards {
-                if guard.bounds.iter().any(|bound| bound.of == *a) {
+                if guard.bounds.all.iter().any(|bound| bound.of == *a) {
                     guard.read.push((a.clone(), *n));
                 }
             }
@@ -145,7 +164,7 @@ impl Flattener<'_> {
 
     /// Whether conditions keep a position between 0 and an extent.
     fn is_guarded(&self, a: &Affine, n: Value) -> bool {
-        let mut bounds = self.guards.iter().flat_map(|g| &g.bounds).filter(|bound| bound.of == *a);
+        let mut bounds = self.guards.iter().flat_map(|g| &g.bounds.all).filter(|bound| bound.of == *a);
         let low = bounds.clone().any(|bound| bound.below.is_none());
         low && bounds.any(|bound| bound.below.is_some_and(|below| self.indices.same_extent(&self.b, below, n)))
     }

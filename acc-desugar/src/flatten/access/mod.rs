@@ -22,8 +22,8 @@ pub(crate) struct Indices {
     pub(crate) known: HashMap<Value, Index<Value, affine::LaneAxis>>,
     /// The conditions that hold up to a position of an axis, or from there on.
     pub(crate) borders: HashMap<Value, Borders>,
-    /// What conditions say of an index.
-    pub(crate) bounds: HashMap<Value, Vec<guarded::Bound>>,
+    /// What conditions say of indices.
+    pub(crate) bounds: HashMap<Value, guarded::Bounds>,
     /// The extents of arrays that are evaluated only if a lane demands them, by what they are if not.
     pub(crate) demanded: HashMap<Value, Value>,
 }

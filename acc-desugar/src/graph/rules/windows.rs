@@ -263,8 +263,8 @@ pub(super) fn is_zero_outside(b: &Builder, factor: Value, condition: Value) -> b
             PrimOp::AndP => all.extend([x, y]),
             PrimOp::GeP | PrimOp::LtP => {
                 let Some(index) = positions(b, x) else { return false };
-                let fits = |along: &Along| from.leaves(b, along, &index, (*p == PrimOp::LtP).then_some(y), y);
-                if !from.along.iter().any(fits) {
+                let ends = |along: &Along| reads_at(b, along, &index) && is_end(b, along, *p, y);
+                if !from.along.iter().any(ends) {
                     return false;
                 }
             }
@@ -272,6 +272,23 @@ pub(super) fn is_zero_outside(b: &Builder, factor: Value, condition: Value) -> b
         }
     }
     true
+}
+
+/// Whether a dimension is read at these positions, with zeros around them.
+fn reads_at(b: &Builder, along: &Along, (base, index): &(Value, Vec<Term>)) -> bool {
+    let Along::Window { start, terms, padded: true, .. } = along else { return false };
+    let is_term = |t: &Term, i: &Term| i.axis == t.axis && i.step == t.step && b.origin(i.len) == b.origin(t.len);
+    start == base && terms.len() == index.len() && terms.iter().all(|t| index.iter().any(|i| is_term(t, i)))
+}
+
+/// Whether a bound of a comparison is that end of a dimension: 0, or the extent.
+fn is_end(b: &Builder, along: &Along, p: PrimOp, bound: Value) -> bool {
+    let Along::Window { extent, .. } = along else { return false };
+    match (p, b.def(bound), extent) {
+        (PrimOp::GeP, Some(Op::Const(least)), _) => *least == 0i64.lit(),
+        (PrimOp::LtP, Some(Op::FromSize(n)), Some(extent)) => b.origin(*n) == b.origin(*extent),
+        _ => false,
+    }
 }
 
 /// The sum of a size and indices along axes, times steps, that a tensor of positions is.
@@ -351,28 +368,6 @@ impl Viewed {
     /// The dimension that is an axis.
     fn dimension(&self, axis: usize) -> Option<usize> {
         self.along.iter().position(|along| matches!(along, Along::Axis(k) if *k == axis))
-    }
-
-    /// Whether a dimension is read at these positions with zeros around them, and they are compared with its ends.
-    fn leaves(
-        &self,
-        b: &Builder,
-        along: &Along,
-        (base, index): &(Value, Vec<Term>),
-        end: Option<Value>,
-        bound: Value,
-    ) -> bool {
-        let Along::Window { start, terms, padded: true, extent } = along else { return false };
-        let same =
-            |t: &Term| index.iter().any(|i| i.axis == t.axis && i.step == t.step && b.origin(i.len) == b.origin(t.len));
-        let at = start == base && terms.len() == index.len() && terms.iter().all(same);
-        at && match end {
-            None => b.constant_of(bound) == Some(0i64.lit()),
-            Some(end) => match (b.def(end), extent) {
-                (Some(Op::FromSize(n)), Some(extent)) => b.origin(*n) == b.origin(*extent),
-                _ => false,
-            },
-        }
     }
 
     /// The same with dimensions at windows read from their first position to their last one, and others at theirs.

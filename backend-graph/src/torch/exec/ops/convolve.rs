@@ -1,6 +1,6 @@
 //! Convolutions: by libtorch, or as a product of matrices with the windows stored one after the other.
 
-use super::reduce::{begun_with_zero, contract};
+use super::contract::{begun_with_zero, contract};
 use super::views::{Positions, unfold};
 use crate::torch::TorchError;
 use acc_core::data::ScalarType;

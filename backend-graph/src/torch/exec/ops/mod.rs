@@ -1,6 +1,7 @@
 //! Everything but element-wise operations and control.
 
 pub(crate) mod cast;
+mod contract;
 mod convolve;
 mod elementwise;
 pub(crate) mod masks;
@@ -18,10 +19,11 @@ use crate::torch::numbers::full;
 use crate::torch::transfer::kind;
 use acc_core::data::ScalarType;
 use acc_desugar::graph::{Node, Op, ReduceOp, ScatterMode, Type, Value};
+use contract::contract;
 use convolve::Convolution;
 use masks::{any, selected};
 use normalize::{Affine, normalize};
-use reduce::{arg_extreme, contract, cumulative, exclusive, ordered, reduce, unordered};
+use reduce::{arg_extreme, cumulative, exclusive, ordered, reduce, unordered};
 use softmax::softmax;
 use tch::{Kind, Tensor};
 use views::{Positions, clamp, gather, iota, outside, pad, positions, select, slice, take, unfold};

@@ -185,6 +185,13 @@ pub(crate) fn pad(t: &Tensor, widths: &[u32], mode: PadMode) -> Result<Tensor> {
         let shape: Vec<i64> = shape.iter().zip(&widths).map(|(n, w)| n + 2 * w).collect();
         return zeros(&shape, t);
     }
+    if let ([n], [w], PadMode::Nearest | PadMode::Wrap) = (&shape[..], &widths[..], mode) {
+        let (first, last) = match mode {
+            PadMode::Wrap => (t.f_narrow(0, n - w, *w)?, t.f_narrow(0, 0, *w)?),
+            _ => (t.f_narrow(0, 0, 1)?.f_expand([*w], false)?, t.f_narrow(0, n - 1, 1)?.f_expand([*w], false)?),
+        };
+        return Ok(Tensor::f_cat(&[first, t.shallow_clone(), last], 0)?);
+    }
     if shape.len() > 3 {
         // libtorch pads three axes at most.
         let mut t = t.shallow_clone();
