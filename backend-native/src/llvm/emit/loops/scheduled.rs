@@ -7,17 +7,18 @@
 //!
 //! A loop with unrolled tiles runs over the full tiles, and then over smaller ones.
 
-use crate::kernel::{AxisKind, Kernel, Node, Sink};
+use crate::kernel::{AxisKind, Kernel, Node, Output, Sink};
 use crate::llvm::Target;
 use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
 use crate::llvm::emit::loops::nest::{Axis, depths};
 use crate::llvm::emit::loops::structured::Structured;
+use crate::llvm::emit::loops::term_blocks::TermBlocks;
 use crate::llvm::emit::loops::tile_shape::{accumulators, rests};
 use crate::llvm::emit::sinks::sink::{Leaf, SinkEmitter};
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
-use crate::llvm::emit::text::{Operand, put};
+use crate::llvm::emit::text::{Operand, element, put};
 use crate::llvm::emit::{Emitter, KernelArg, Variant, Width};
-use acc_core::ir::Val;
+use acc_core::ir::{PrimOp, Val};
 use std::collections::HashMap;
 
 /// Folded elements between two polls of the limits: few iterations are counted at once.
@@ -35,7 +36,7 @@ pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Wi
         let lanes = width.lanes.min(iterations.next_power_of_two().max(4));
         return Ok(Width { lanes, parts: (iterations / lanes).clamp(1, MAX_ACCUMULATOR_VECTORS) });
     }
-    let leaves: usize = kernel.outputs.iter().map(|o| o.values.len()).sum();
+    let leaves: usize = kernel.outputs.iter().map(Output::leaves).sum();
     let copies: usize = (0..kernel.loops.len()).map(|k| copies(kernel, k)).product();
     if copies == 1 {
         return Ok(width);
@@ -82,6 +83,8 @@ struct Nest<'a> {
     once: bool,
     /// Conditions without which all terms are 0, by the number of loops inside of which they are known.
     conditions: HashMap<usize, Vec<Val>>,
+    /// The blocks of terms, if those are added here.
+    blocks: Option<TermBlocks>,
 }
 
 impl<'a> Emitter<'a> {
@@ -122,11 +125,10 @@ impl<'a> Emitter<'a> {
         let folds = sinks.outs.iter().filter(|o| matches!(o.output.sink, Sink::Fold { .. }));
         let leaves = folds.flat_map(|o| &o.leaves).map(|l| self.code.vector(l.ty));
         let types: Vec<String> = leaves.flat_map(|t| vec![t; self.code.width.parts]).collect();
-        let stays = |l: &&crate::kernel::Loop| l.unrolled || kernel.axes[l.axis] == AxisKind::Reduction;
-        let inner = kernel.loops[lane + 1..].iter().rev().take_while(stays).count();
-        let registers = kernel.loops.len() - inner;
+        let registers = kernel.register_loop(lane);
         let conditions = self.conditions_of_terms(kernel, &depth);
-        let mut nest = Nest { kernel, sinks, nodes, lane, registers, types, once, conditions };
+        let blocks = self.term_blocks(kernel);
+        let mut nest = Nest { kernel, sinks, nodes, lane, registers, types, once, conditions, blocks };
         let at = At { ranges, rest: vec![None; rank], copy: 0, in_registers: false };
         nest.inside(self, 0, &at, Vec::new());
         self.code.f.w.line(format_args!("ret i64 0"));
@@ -137,10 +139,7 @@ impl<'a> Nest<'a> {
     /// Writes what lies inside the first `depth` loops; partial results are passed through.
     fn inside(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, accs: Vec<Operand>) -> Vec<Operand> {
         if depth == self.registers && !at.in_registers && !self.types.is_empty() {
-            let copies = self.copies(at);
-            let accs = self.begin(e, at, &copies);
-            let accs = self.inside(e, depth, &At { in_registers: true, copy: 0, ..at.clone() }, accs);
-            self.end(e, at, &copies, accs);
+            self.in_registers(e, at);
             return Vec::new();
         }
         match self.kernel.loops.get(depth) {
@@ -152,6 +151,24 @@ impl<'a> Nest<'a> {
             Some(l) if l.unrolled => self.unrolled(e, depth, at, accs),
             Some(_) => self.iterate(e, depth, at, accs),
         }
+    }
+
+    /// Folds in registers, block of terms by block.
+    fn in_registers(&mut self, e: &mut Emitter<'a>, at: &At) {
+        let (depth, axis) = (self.registers, self.kernel.axes.len() - self.kernel.folded());
+        let blocks = self.blocks.clone().filter(|blocks| blocks.in_a_loop);
+        let mut fold = |e: &mut Emitter<'a>, at: &At| {
+            let copies = self.copies(at);
+            let accs = self.begin(e, at, &copies);
+            let accs = self.inside(e, depth, &At { in_registers: true, copy: 0, ..at.clone() }, accs);
+            self.end(e, at, &copies, accs);
+        };
+        let Some(blocks) = blocks else { return fold(e, at) };
+        e.each_term_block(&blocks, &at.ranges[axis].clone(), &mut |e, range| {
+            let mut here = at.clone();
+            here.ranges[axis] = range;
+            fold(e, &here);
+        });
     }
 
     /// Partial results as loop state.
@@ -255,6 +272,7 @@ impl<'a> Nest<'a> {
     ) -> Vec<Operand> {
         // Inside the lane loop nothing else polls the limits.
         let cost = (depth > self.lane).then_some(self.sinks.cost * self.copies(at).len());
+        let l = self.kernel.loops[depth];
         let state = self.state(accs);
         let is_innermost = self.kernel.loops[depth + 1..].iter().all(|l| l.unrolled);
         if let (Some(cost), true, 1) = (cost, is_innermost, step) {
@@ -269,9 +287,16 @@ impl<'a> Nest<'a> {
                 })
             });
         }
-        e.counted_loop([from, to], step, state, cost, |e, first, carried| {
+        // Whole blocks of terms, the last of which may have more.
+        let is_folded = l.axis == self.kernel.axes.len() - self.kernel.folded() && depth < self.registers;
+        let blocks = self.blocks.as_ref().filter(|_| is_folded);
+        let limit = blocks.map_or_else(|| to.clone(), |blocks| e.last_block_limit(blocks, [from, to]));
+        let stretches = blocks.is_some();
+        e.counted_loop([from, &limit], step, state, cost, |e, first, carried| {
             let mut end = put!(e.code.f, "add i64 {first}, {step}");
-            if step > 1 {
+            if stretches {
+                end = e.block_end([&end, &limit, to]);
+            } else if step > 1 {
                 end = put!(e.code.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {to})");
             }
             self.iteration(e, depth, at, [first, &end], carried)
@@ -373,17 +398,13 @@ impl<'a> Nest<'a> {
         self.sinks.leaves().into_iter().filter(|&(o, _)| is_fold(o)).collect()
     }
 
-    /// The first partial results: initial values, or those in memory.
-    fn begin(&mut self, e: &mut Emitter<'a>, at: &At, copies: &[Vec<usize>]) -> Vec<Operand> {
-        let mut begun = Vec::new();
-        for &(o, k) in &self.folded() {
-            begun.extend(self.sinks.start(e, &self.sinks.outs[o], k).unwrap_or_default());
-        }
-        let begun: Vec<Operand> = copies.iter().flat_map(|_| begun.iter().cloned()).collect();
+    /// Whether partial results were stored before, by an iteration of the loops around, if there are such loops.
+    fn goes_on(&self, e: &mut Emitter<'a>, at: &At) -> Option<Operand> {
         let (rank, outer) = (self.kernel.axes.len(), &self.kernel.loops[..self.registers]);
         let first = rank - self.kernel.folded();
+        let blocks = self.blocks.as_ref().is_some_and(|blocks| blocks.in_a_loop);
         let mut goes_on: Option<Operand> = None;
-        for axis in (first..rank).filter(|k| outer.iter().any(|l| l.axis == *k)) {
+        for axis in (first..rank).filter(|k| outer.iter().any(|l| l.axis == *k) || (blocks && *k == first)) {
             let begins = if axis == first { e.code.f.arg(KernelArg::RangeStart) } else { Operand::int(0) };
             let later = put!(e.code.f, "icmp ne i64 {}, {begins}", at.ranges[axis][0]);
             goes_on = Some(match goes_on {
@@ -391,30 +412,78 @@ impl<'a> Nest<'a> {
                 Some(before) => put!(e.code.f, "or i1 {before}, {later}"),
             });
         }
-        let Some(goes_on) = goes_on else { return begun };
-        let types: Vec<String> = self.state(begun.clone()).0.into_iter().map(|(_, ty)| ty).collect();
-        e.if_then(&goes_on, &types, begun, |e, _| {
+        goes_on
+    }
+
+    /// Whether the sums of blocks of an output are added where partial results are stored.
+    fn adds_blocks(&self, o: usize) -> bool {
+        self.blocks.is_some() && self.sinks.outs[o].is_fused()
+    }
+
+    /// The values in memory of the outputs that are `asked` for, where the folds go on; else, and for other outputs, these.
+    fn or_from_memory(
+        &mut self,
+        e: &mut Emitter<'a>,
+        at: &At,
+        copies: &[Vec<usize>],
+        values: Vec<Operand>,
+        asked: &dyn Fn(&Self, usize) -> bool,
+    ) -> Vec<Operand> {
+        if !self.folded().iter().any(|&(o, _)| asked(self, o)) {
+            return values;
+        }
+        let Some(goes_on) = self.goes_on(e, at) else { return values };
+        let types: Vec<String> = self.state(values.clone()).0.into_iter().map(|(_, ty)| ty).collect();
+        let first = self.kernel.axes.len() - self.kernel.folded();
+        e.if_then(&goes_on, &types, values, |e, values| {
             let mut so_far = Vec::new();
             for offsets in copies {
                 self.bind(e, at, offsets);
                 let (start, stride) = self.place(e, first);
                 for (o, k) in self.folded() {
-                    so_far.extend(self.partial(e, self.sinks.outs[o].leaves[k], &start, stride.as_ref()));
+                    if asked(self, o) {
+                        so_far.extend(self.partial(e, self.sinks.outs[o].leaves[k], &start, stride.as_ref()));
+                    } else {
+                        so_far.extend(values[so_far.len()..][..e.code.width.parts].iter().cloned());
+                    }
                 }
             }
             so_far
         })
     }
 
-    /// Stores partial results.
+    /// The first partial results: initial values, or those in memory.
+    fn begin(&mut self, e: &mut Emitter<'a>, at: &At, copies: &[Vec<usize>]) -> Vec<Operand> {
+        let mut begun = Vec::new();
+        for &(o, k) in &self.folded() {
+            begun.extend(self.sinks.start(e, &self.sinks.outs[o], k).unwrap_or_default());
+        }
+        let begun: Vec<Operand> = copies.iter().flat_map(|_| begun.iter().cloned()).collect();
+        self.or_from_memory(e, at, copies, begun, &|nest, o| !nest.adds_blocks(o))
+    }
+
+    /// Stores partial results; adds those of a block to the sum of the blocks before.
     fn end(&mut self, e: &mut Emitter<'a>, at: &At, copies: &[Vec<usize>], accs: Vec<Operand>) {
-        let mut accs = accs.into_iter();
+        let mut before = Vec::new();
+        for &(o, k) in &self.folded() {
+            let out = &self.sinks.outs[o];
+            let initial = self.sinks.initial(e, out, k);
+            let splat = e.code.splat(&initial, element(out.leaves[k].ty));
+            before.extend(vec![splat; e.code.width.parts]);
+        }
+        let before: Vec<Operand> = copies.iter().flat_map(|_| before.iter().cloned()).collect();
+        let before = self.or_from_memory(e, at, copies, before, &Self::adds_blocks);
+        let mut accs = accs.into_iter().zip(before);
         for offsets in copies {
             self.bind(e, at, offsets);
             let (start, stride) = self.place(e, self.kernel.axes.len() - self.kernel.folded());
             for (o, k) in self.folded() {
-                let parts: Parts = accs.by_ref().take(e.code.width.parts).collect();
-                self.store(e, self.sinks.outs[o].leaves[k], &parts, &start, stride.as_ref());
+                let (leaf, shape, adds) = (self.sinks.outs[o].leaves[k], e.code.shape(), self.adds_blocks(o));
+                let parts = accs.by_ref().take(e.code.width.parts).map(|(acc, before)| {
+                    if adds { e.code.operation(PrimOp::AddP, leaf.ty, shape, &[before, acc]) } else { acc }
+                });
+                let parts: Parts = parts.collect();
+                self.store(e, leaf, &parts, &start, stride.as_ref());
             }
         }
     }
@@ -426,11 +495,11 @@ impl<'a> Nest<'a> {
         let (Axis::Uniform(t) | Axis::Lanes(t)) = e.scope.axes[last].clone();
         let mut own = at.copy * self.types.len();
         for o in &self.sinks.outs {
-            let elements: Vec<Parts> = o.leaves.iter().map(|l| e.vectors(l.value)).collect();
+            let elements = o.elements(e);
             if let Sink::Fold { .. } = o.output.sink {
                 let parts = e.code.width.parts;
                 let so_far: Vec<Parts> =
-                    (0..elements.len()).map(|k| accs[own + k * parts..][..parts].iter().cloned().collect()).collect();
+                    (0..o.leaves.len()).map(|k| accs[own + k * parts..][..parts].iter().cloned().collect()).collect();
                 for x in self.sinks.combine(e, o, &t, &so_far, &elements).into_iter().flatten() {
                     accs[own] = x;
                     own += 1;
