@@ -147,6 +147,10 @@ impl<'a, T: Number> Target<'a, T> {
 
 /// Whether `gemm` computes the bits that kernels do, found out once, by a few small products of each layout.
 pub(super) fn is_usable() -> bool {
+    #[cfg(test)]
+    if tests::REFUSED.get() {
+        return false;
+    }
     static USABLE: OnceLock<bool> = OnceLock::new();
     *USABLE.get_or_init(|| is_exact::<f32>(add_product) && is_exact::<f64>(add_product))
 }
@@ -189,8 +193,14 @@ fn adds_exactly<T: Number>(add_product: AddProduct<T>, [m, n, k]: [usize; 3], la
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        /// Whether products of this thread are computed without `gemm`.
+        pub(in crate::run::rows) static REFUSED: Cell<bool> = const { Cell::new(false) };
+    }
 
     /// Sums as `gemm` would without instructions that multiply and add.
     unsafe fn with_two_roundings(

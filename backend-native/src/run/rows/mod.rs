@@ -22,6 +22,8 @@ pub(super) mod nested;
 mod packing;
 mod permuted_scan_store;
 pub(super) mod product;
+#[cfg(test)]
+mod products_agree;
 mod scan;
 pub(super) mod segments;
 

@@ -1,7 +1,7 @@
 //! Launches that follow the order of a kernel's transformed loops, by machine code.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::launch::{Columns, Job, Outs, finish, take};
 use super::rows::Rows;
