@@ -5,10 +5,10 @@
 //! * **K3** The element body takes one `i64` per axis; affine indices name axes; their bases are uniform `i64`s.
 //! * **K4** A combination takes the leaves of two elements and yields those of one.
 //! * **K5** Uniform values depend on uniform values alone.
-//! * **K8** A fused fold has two factors for each leaf, of one type, `f32` or `f64`, and adds.
 //! * **K6** There is an output; each takes results that exist; outputs agree on the axes (see [`super`]).
 //! * **K7** An epilogue takes the index and the leaves of the outputs that are combined, and stores. Its results have axes in
 //!   another order only after a single scan, whose own results are not stored.
+//! * **K8** A fused fold has two factors for each leaf, of one type, `f32` or `f64`, and adds; beside it nothing is scanned.
 
 use super::{AxisKind, Body, Epilogue, Initial, Ix, Kernel, KernelIr, KernelOp, Load, Node, Output, Sink};
 use acc_core::RunLimits;
@@ -89,7 +89,9 @@ fn output(k: &Kernel, o: &Output, results: &[ScalarType], site: &Site) -> Checke
     if o.sink.is_fused() {
         let are_factors = leaves.chunks(2).all(|f| matches!(f, [F32, F32] | [F64, F64]));
         let adds = o.sink.builtin().is_some_and(|ops| ops.iter().all(|op| *op == PrimOp::AddP));
-        site.check(are_factors && adds, "K8", || format!("a fused fold of {leaves:?}"))?;
+        site.check(are_factors && adds && inner == AxisKind::Reduction, "K8", || {
+            format!("a fused fold of {leaves:?}")
+        })?;
     }
     let leaves = &leaves.iter().copied().step_by(o.sink.values_per_leaf()).collect::<Vec<_>>()[..];
     let Some(combine) = o.sink.combine() else { return Ok(()) };

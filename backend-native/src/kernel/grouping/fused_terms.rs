@@ -39,9 +39,8 @@ impl Kernel {
     fn sums_products(&self, sink: &Sink, values: &[Val]) -> bool {
         let Sink::Fold { builtin: Some(ops), fused: false, .. } = sink else { return false };
         let body = &self.element;
-        let is_product = |&v: &Val| {
-            matches!(body.ty(v), ScalarType::F32 | ScalarType::F64) && term(&body.region, body, v).is_some()
-        };
+        let is_product =
+            |&v: &Val| matches!(body.ty(v), ScalarType::F32 | ScalarType::F64) && term(&body.region, body, v).is_some();
         !values.is_empty() && ops.iter().all(|op| *op == PrimOp::AddP) && values.iter().all(is_product)
     }
 }
@@ -49,9 +48,15 @@ impl Kernel {
 /// A term that is a product, or 0 where a condition does not hold.
 enum Term {
     Product([Val; 2]),
-    Selected { cond: Val, factors: [Val; 2] },
+    Selected {
+        cond: Val,
+        factors: [Val; 2],
+    },
     /// The node with this index is a conditional, and the factors are values of its first region.
-    Conditional { node: usize, factors: [Val; 2] },
+    Conditional {
+        node: usize,
+        factors: [Val; 2],
+    },
 }
 
 fn term(region: &Region, body: &Body, v: Val) -> Option<Term> {

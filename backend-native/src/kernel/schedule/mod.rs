@@ -167,7 +167,8 @@ impl Kernel {
     /// but such over whole blocks.
     pub(crate) fn adds_term_blocks(&self) -> bool {
         let Some(lane) = self.lane_loop() else { return false };
-        let mut outer = self.loops[..self.register_loop(lane)].iter().filter(|l| self.axes[l.axis] == AxisKind::Reduction);
+        let mut outer =
+            self.loops[..self.register_loop(lane)].iter().filter(|l| self.axes[l.axis] == AxisKind::Reduction);
         outer.all(|l| self.folded() == 1 && l.step.is_multiple_of(TERMS_PER_BLOCK))
     }
 

@@ -153,10 +153,7 @@ fn other_sums_of_products_have_the_same_bits() {
             );
             for k in 0..folded {
                 let to = rank - k - 1;
-                program += &format!(
-                    "s{}: [{to}]f32 = {fold}(s{k}, f: |%x: f32, %y: f32| add(%x, %y){init})\n",
-                    k + 1
-                );
+                program += &format!("s{}: [{to}]f32 = {fold}(s{k}, f: |%x: f32, %y: f32| add(%x, %y){init})\n", k + 1);
             }
             program += &format!("yield s{folded} }}\n");
             for run in 0..24 {
@@ -171,7 +168,8 @@ fn other_sums_of_products_have_the_same_bits() {
                         }
                     })
                     .collect();
-                let side = extents.iter().max().copied().unwrap_or(0) + extents.iter().skip(rank - folded).max().copied().unwrap_or(0);
+                let side = extents.iter().max().copied().unwrap_or(0)
+                    + extents.iter().skip(rank - folded).max().copied().unwrap_or(0);
                 let side = side.min(3100);
                 program += &format!(
                     "run {{ a = [{side}, {side}] f32 lcg({run}, -1.3, 1.7) b = [{side}, {side}] f32 lcg({}, -0.7, 0.9)

@@ -139,12 +139,7 @@ fn parallel_axes(job: &Job<'_>) -> usize {
 }
 
 /// Folds part of the outermost folded axis for all points; false if machine code bailed out.
-pub(super) fn slice(
-    job: &Job<'_>,
-    along: &Range<usize>,
-    before: &[u64],
-    out: &mut Outs<'_>,
-) -> Result<bool, Stop> {
+pub(super) fn slice(job: &Job<'_>, along: &Range<usize>, before: &[u64], out: &mut Outs<'_>) -> Result<bool, Stop> {
     let Some(nest) = Nest::new(job, true) else { return Ok(false) };
     let extent = |axis: usize| 0..job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
     let mut part = |nest: &Nest<'_>| nest.run(job, ([extent(0), extent(1)], along, 0), out, before, &[]);
@@ -226,12 +221,7 @@ impl<'a> Tiles<'a> {
 
     /// Computes a range of rows, given rows of other results that are already `computed`; false if machine code bailed
     /// out.
-    pub(super) fn run(
-        &self,
-        rows: &Range<usize>,
-        outs: Vec<Outs<'_>>,
-        computed: &[Computed],
-    ) -> Result<bool, Stop> {
+    pub(super) fn run(&self, rows: &Range<usize>, outs: Vec<Outs<'_>>, computed: &[Computed]) -> Result<bool, Stop> {
         let (job, parallel) = (self.job, parallel_axes(self.job));
         let points = &job.extents[1..parallel];
         let mut outs: Outs<'_> = outs.into_iter().flatten().collect();

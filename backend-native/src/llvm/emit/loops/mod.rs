@@ -11,6 +11,5 @@ pub(crate) mod nest;
 pub(crate) mod scheduled;
 mod skipped_terms;
 pub(crate) mod structured;
-mod term_blocks;
 pub(crate) mod tile_shape;
 pub(crate) mod width;

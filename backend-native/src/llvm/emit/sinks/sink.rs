@@ -117,7 +117,8 @@ impl<'a> SinkEmitter<'a> {
             number += leaves.len() as u32 - before;
             let segmented = output.sink.segmented();
             let builtin = output.sink.builtin().or_else(|| segmented.map(|r| &r.ops[..]));
-            let mut out = SinkOutput { output, leaves, factors, builtin, mark: segmented.map(|r| r.mark), kept: Vec::new() };
+            let mut out =
+                SinkOutput { output, leaves, factors, builtin, mark: segmented.map(|r| r.mark), kept: Vec::new() };
             if variant.is_along() && out.carries() && !out.is_scan() {
                 out.kept = out
                     .leaves

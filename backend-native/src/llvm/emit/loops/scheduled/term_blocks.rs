@@ -31,7 +31,11 @@ impl Emitter<'_> {
         // Unrolled loops have fewer terms than a block.
         let in_a_loop = !whole.is_some_and(|l| l.unrolled);
         if kernel.folded() == 1 {
-            return Some(TermBlocks { len: Operand::int(TERMS_PER_BLOCK as i64), more: MORE_TERMS_OF_LAST_BLOCK, in_a_loop });
+            return Some(TermBlocks {
+                len: Operand::int(TERMS_PER_BLOCK as i64),
+                more: MORE_TERMS_OF_LAST_BLOCK,
+                in_a_loop,
+            });
         }
         let f = &mut self.code.f;
         let mut terms = Operand::int(1);
