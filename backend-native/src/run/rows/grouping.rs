@@ -3,11 +3,11 @@
 use super::Rows;
 use super::column_blocks::{Joining, RowBlocks};
 use super::product::Plan;
-use crate::buffer::OutSlice;
+use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::Bits;
 use crate::kernel::grouping::TermBlocks;
 use crate::run::launch::{Job, Outs};
-use crate::tile::lanes::{self, Lanes};
+use crate::tile::lanes;
 use crate::tile::machine::Stop;
 use crate::tile::reduce;
 use acc_core::ir::PrimOp;
@@ -60,18 +60,20 @@ pub(in crate::run) fn by_term_blocks(
     }
     let folded = &job.extents[job.extents.len() - job.launch.kernel.folded()..];
     let mut within = Bits::from_slice(before);
-    let mut sums: Vec<Option<Lanes>> = Vec::new();
+    let mut sums: Vec<Option<AnyBuffer>> = Vec::new();
     for o in &job.outputs {
         for &ty in &o.types {
             let k = sums.len();
-            sums.push(o.is_fused().then(|| {
-                let n = outs[k].as_slice().len();
-                let neutral = reduce::identity(PrimOp::AddP, ty);
-                let mut sum = Lanes::new(ty, n);
-                sum.fill(n, if o.init.is_some() { before[k] } else { neutral });
-                within[k] = neutral;
-                sum
-            }));
+            if !o.is_fused() {
+                sums.push(None);
+                continue;
+            }
+            let mut sum = job.cx.columns(&[ty], outs[k].as_slice().len()).map_err(Stop::Error)?.pop();
+            let neutral = reduce::identity(PrimOp::AddP, ty);
+            let start = if o.init.is_some() { before[k] } else { neutral };
+            sum.iter_mut().for_each(|sum| lanes::fill(sum.as_out(), start));
+            sums.push(sum);
+            within[k] = neutral;
         }
     }
     for block in TermBlocks::of(folded).blocks(along.clone()) {
@@ -82,11 +84,11 @@ pub(in crate::run) fn by_term_blocks(
             return Ok(false);
         }
         for (sum, out) in sums.iter_mut().zip(outs.iter()) {
-            sum.iter_mut().for_each(|sum| reduce::accumulate(PrimOp::AddP, sum, out.as_slice()));
+            sum.iter_mut().for_each(|sum| reduce::merge(PrimOp::AddP, sum.as_out(), out.as_slice()));
         }
     }
     for (sum, out) in sums.iter().zip(outs) {
-        sum.iter().for_each(|sum| lanes::copy(sum.slice(out.as_slice().len()), out.reborrow()));
+        sum.iter().for_each(|sum| lanes::copy(sum.as_slice(), out.reborrow()));
     }
     Ok(true)
 }

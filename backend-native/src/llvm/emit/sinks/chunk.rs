@@ -32,9 +32,8 @@ impl<'a> SinkEmitter<'a> {
             match (&o.output.sink, o.builtin) {
                 (Sink::Fold { fused: true, .. }, _) => {
                     for (leaf, factors) in o.leaves.iter().zip(elements.chunks(2)) {
-                        for part in 0..factors[0].len() {
+                        for (part, (x, y)) in factors[0].iter().zip(&factors[1]).enumerate() {
                             let Some((acc, ty)) = before.next() else { continue };
-                            let [x, y] = [&factors[0][part], &factors[1][part]];
                             after.0.push((e.code.accumulate_product(leaf.ty, part, &acc, [x, y]), ty));
                         }
                     }
