@@ -178,6 +178,56 @@ multiversion!(
     reduce, reduce_impl, (op: PrimOp, acc: &mut Lanes, x: ColumnSlice<'_>) -> ()
 );
 
+#[inline(always)]
+fn accumulate_products_impl(acc: &mut Lanes, x: ColumnSlice<'_>, y: ColumnSlice<'_>) {
+    macro_rules! sums {
+        ($($V:ident),*) => {
+            match (acc, x, y) {
+                $((Lanes::$V(acc), ColumnSlice::$V(x), ColumnSlice::$V(y)) => {
+                    for (a, (&x, &y)) in acc.iter_mut().zip(x.iter().zip(y)) {
+                        *a = x.mul_add(y, *a);
+                    }
+                })*
+                _ => debug_assert!(false, "products of such lanes are not added with one rounding"),
+            }
+        };
+    }
+    sums!(F32, F64)
+}
+
+#[inline(always)]
+fn reduce_products_impl(acc: &mut Lanes, x: ColumnSlice<'_>, y: ColumnSlice<'_>) {
+    macro_rules! sums {
+        ($($V:ident),*) => {
+            match (acc, x, y) {
+                $((Lanes::$V(acc), ColumnSlice::$V(x), ColumnSlice::$V(y)) => {
+                    let Some(acc) = acc.first_chunk_mut::<PARTIAL_RESULTS>() else { return };
+                    let mut a = *acc;
+                    let ((xs, last_xs), (ys, last_ys)) = (x.as_chunks::<PARTIAL_RESULTS>(), y.as_chunks::<PARTIAL_RESULTS>());
+                    for (x, y) in xs.iter().zip(ys) {
+                        a = std::array::from_fn(|k| x[k].mul_add(y[k], a[k]));
+                    }
+                    for (a, (&x, &y)) in a.iter_mut().zip(last_xs.iter().zip(last_ys)) {
+                        *a = x.mul_add(y, *a);
+                    }
+                    *acc = a;
+                })*
+                _ => debug_assert!(false, "products of such lanes are not added with one rounding"),
+            }
+        };
+    }
+    sums!(F32, F64)
+}
+
+multiversion!(
+    /// `acc = x * y + acc` with one rounding, lane by lane.
+    accumulate_products, accumulate_products_impl, (acc: &mut Lanes, x: ColumnSlice<'_>, y: ColumnSlice<'_>) -> ()
+);
+multiversion!(
+    /// Adds the products of `x` and `y` to [`PARTIAL_RESULTS`] partial results, as [`reduce`] does, with one rounding each.
+    reduce_products, reduce_products_impl, (acc: &mut Lanes, x: ColumnSlice<'_>, y: ColumnSlice<'_>) -> ()
+);
+
 /// Combines the partial results of [`reduce`] by halving; the bits of the result.
 pub fn collapse(op: PrimOp, acc: &mut Lanes) -> u64 {
     let mut n = PARTIAL_RESULTS;

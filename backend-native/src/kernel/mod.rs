@@ -22,8 +22,8 @@
 //! Bodies are SSA with structured control flow ([`Op::If`], [`Op::While`]). What an executor must know:
 //!
 //! * *Bit-exact.* Each operation is rounded on its own; nothing is contracted, unless the body is
-//!   [`relaxed`](Body::relaxed), or reassociated. A fold or scan may group as its executor documents, the same way for
-//!   any number of threads.
+//!   [`relaxed`](Body::relaxed), or reassociated. A fold of products may be fused: each is added with one rounding. Folds and
+//!   scans group as [`grouping`] says, whatever the loops and the number of threads.
 //! * *Nothing is speculated.* A node is evaluated only for the points whose control flow reaches its region. Loads,
 //!   integer divisions and loops may fault or not end. Of a kernel's faults, the one of the first point in row-major
 //!   order counts, and in it the first in the order of nodes.
@@ -119,6 +119,13 @@ pub(crate) struct Output {
     pub stored: bool,
 }
 
+impl Output {
+    /// The number of leaves.
+    pub fn leaves(&self) -> usize {
+        self.values.len().saturating_sub(self.sink.lead()) / self.sink.values_per_leaf()
+    }
+}
+
 /// Arrays over the index space of the results of folds, scans, a scatter or a compaction, which for folds lacks the
 /// folded axes.
 #[derive(Clone, PartialEq, Debug)]
@@ -170,6 +177,9 @@ pub(crate) enum Sink {
         builtin: Option<Vec<PrimOp>>,
         /// Whether the launch brings an initial value.
         init: bool,
+        /// Whether the elements are products, added with one rounding for both operations: of each leaf there are two values,
+        /// the factors. The built-in operators are sums, the types `f32` and `f64`.
+        fused: bool,
     },
     /// Combined along the innermost axis, every intermediate value stored.
     Scan {
@@ -281,6 +291,12 @@ impl Kernel {
         self.outputs.iter().rev().find_map(rank).unwrap_or(self.axes.len())
     }
 
+    /// The types of an output's leaves.
+    pub(crate) fn leaf_types(&self, o: &Output) -> SmallVec<[ScalarType; 2]> {
+        let values = self.values(o).iter().skip(o.sink.lead()).step_by(o.sink.values_per_leaf());
+        values.map(|&v| self.element.ty(v)).collect()
+    }
+
     /// The results of the element body that an output takes.
     pub(crate) fn values(&self, o: &Output) -> &[Val] {
         self.element.region.results.get(o.values.clone()).unwrap_or(&[])
@@ -340,6 +356,16 @@ impl Sink {
         !matches!(self, Sink::Store)
     }
 
+    /// Whether products are added with one rounding.
+    pub(crate) fn is_fused(&self) -> bool {
+        matches!(self, Sink::Fold { fused: true, .. })
+    }
+
+    /// The number of values that make up a leaf.
+    pub(crate) fn values_per_leaf(&self) -> usize {
+        if self.is_fused() { 2 } else { 1 }
+    }
+
     /// The number of values before the leaves: the keep flag and the target.
     pub(crate) fn lead(&self) -> usize {
         match self {
@@ -358,7 +384,7 @@ impl Epilogue {
         let mut leaves = element.region.params.split_off(rank).into_iter();
         let mut loads = Vec::new();
         for o in outputs.iter().filter(|o| o.sink.is_combined()) {
-            let results: Vals = leaves.by_ref().take(o.values.len() - o.sink.lead()).collect();
+            let results: Vals = leaves.by_ref().take(o.leaves()).collect();
             let index = (0..rank as u32).map(|axis| Ix::Affine { axis, scale: 1, offset: 0, base: None }).collect();
             let load = Load { array: o.result, leaves: (0..results.len() as u32).collect(), index, edge: None };
             loads.push(Node { results, op: Op::Index(load), loc: o.loc.clone() });

@@ -8,11 +8,12 @@
 //! * **K6** There is an output; each takes results that exist; outputs agree on the axes (see [`super`]).
 //! * **K7** An epilogue takes the index and the leaves of the outputs that are combined, and stores. Its results have axes in
 //!   another order only after a single scan, whose own results are not stored.
+//! * **K8** A fused fold has two factors for each leaf, of one type, `f32` or `f64`, and adds; beside it nothing is scanned.
 
 use super::{AxisKind, Body, Epilogue, Initial, Ix, Kernel, KernelIr, KernelOp, Load, Node, Output, Sink};
 use acc_core::RunLimits;
 use acc_core::data::ScalarType::{self, Bool, F32, F64, I64, U8, U64};
-use acc_core::ir::{ArrayId, Dir, Loc};
+use acc_core::ir::{ArrayId, Dir, Loc, PrimOp};
 use acc_core::verify::{self, Checked, Code, Params, Rules, Site};
 
 /// Checks a kernel.
@@ -41,7 +42,7 @@ fn epilogue(k: &Kernel, e: &Epilogue, results: &[ScalarType], site: &Site) -> Ch
     let rank = k.result_rank();
     let mut params = vec![I64; rank];
     for o in k.outputs.iter().filter(|o| o.sink.is_combined()) {
-        params.extend(results[o.values.clone()].iter().skip(o.sink.lead()));
+        params.extend(results[o.values.clone()].iter().skip(o.sink.lead()).step_by(o.sink.values_per_leaf()));
     }
     let results = body(&e.body, rank, Params { rule: "K7", of: "epilogue", types: &params }, site)?;
     site.check(e.leaves + rank == params.len(), "K7", || format!("an epilogue of {} leaves", e.leaves))?;
@@ -85,6 +86,14 @@ fn output(k: &Kernel, o: &Output, results: &[ScalarType], site: &Site) -> Checke
     if let Sink::Scatter { initial: Initial::Computed(b), rank, .. } = &o.sink {
         body(b, *rank, Params { rule: "K4", of: "initial", types: &vec![I64; *rank] }, site)?;
     }
+    if o.sink.is_fused() {
+        let are_factors = leaves.chunks(2).all(|f| matches!(f, [F32, F32] | [F64, F64]));
+        let adds = o.sink.builtin().is_some_and(|ops| ops.iter().all(|op| *op == PrimOp::AddP));
+        site.check(are_factors && adds && inner == AxisKind::Reduction, "K8", || {
+            format!("a fused fold of {leaves:?}")
+        })?;
+    }
+    let leaves = &leaves.iter().copied().step_by(o.sink.values_per_leaf()).collect::<Vec<_>>()[..];
     let Some(combine) = o.sink.combine() else { return Ok(()) };
     let params = Params { rule: "K4", of: "combine", types: &[leaves, leaves].concat() };
     let got = body(combine, 0, params, site)?;

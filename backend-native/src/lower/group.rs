@@ -185,7 +185,8 @@ impl Lowering<'_> {
         fused.sort_unstable();
         fused.dedup();
         let loops = kernel::row_major(axes.len());
-        Ok(Kernel { axes, loops, element, outputs, epilogue, fused }.register_tiled().forward_loads())
+        let kernel = Kernel { axes, loops, element, outputs, epilogue, fused };
+        Ok(kernel.with_fused_terms().register_tiled().forward_loads())
     }
 
     fn output(&self, s: &Stmt, values: std::ops::Range<usize>, sink: Sink, stored: bool) -> Output {
@@ -232,7 +233,7 @@ impl Lowering<'_> {
             ArrayOp::Fold { f, init, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
                 let builtin = builtin_operator(&combine, leaves.len());
-                Sink::Fold { combine, builtin, init: init.is_some() }
+                Sink::Fold { combine, builtin, init: init.is_some(), fused: false }
             }
             ArrayOp::Scan { dir, f, init, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;

@@ -262,8 +262,7 @@ impl Run<'_> {
         let outputs =
             launch.kernel.outputs.iter().zip(&launch.code.combine).zip(inits).map(|((output, combine), init)| {
                 let combine = combine.as_ref().map(|c| Binding::new(c, view, self.cx.limits));
-                let leaves = launch.kernel.values(output).iter().skip(output.sink.lead());
-                let types = leaves.map(|&v| launch.kernel.element.ty(v)).collect();
+                let types = launch.kernel.leaf_types(output);
                 JobOutput { output, combine, init: init.clone(), types }
             });
         let epilogue =
@@ -296,11 +295,11 @@ impl Run<'_> {
         }
         match launch.kernel.axes.last() {
             Some(AxisKind::Reduction | AxisKind::Scan(_)) => {
-                let product = product.map(|plan| product::product(job, plan, &self.values)).transpose()?;
-                match (product.flatten(), job.extents.split_last()) {
+                let columns = product.map(|plan| product::product(job, plan, &self.values)).transpose()?;
+                match (columns.flatten(), job.extents.split_last()) {
                     (Some(columns), Some((_, outer))) => epilogue::epilogue(job, outer, vec![columns]),
                     _ if launch.kernel.folded() > 1 => rows::nested::nested(job),
-                    _ => rows::rows(job),
+                    _ => rows::rows(job, product),
                 }
             }
             Some(AxisKind::Parallel) | None => match &job.outputs[..] {

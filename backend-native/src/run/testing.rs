@@ -30,9 +30,19 @@ pub(super) fn unsimplified(name: &str, text: &str) -> Plan {
 
 /// The bits of a run's results.
 pub(super) fn evaluate(plan: &Plan, args: &[ArrayData], threads: &ThreadPool) -> Result<String, Error> {
+    evaluate_with(plan, args, threads, Compile::Now)
+}
+
+/// The same by machine code, or without any.
+pub(super) fn evaluate_with(
+    plan: &Plan,
+    args: &[ArrayData],
+    threads: &ThreadPool,
+    compile: Compile,
+) -> Result<String, Error> {
     let limits = RunLimits::none();
     let (memory, meter) = (Arc::new(Pool::default()), limits.meter());
-    let cx = Context { threads, memory: &memory, limits: &limits, meter: &meter, compile: Compile::Now };
+    let cx = Context { threads, memory: &memory, limits: &limits, meter: &meter, compile };
     run::run(plan, args, cx).map(|arrays| format!("{arrays:?}"))
 }
 

@@ -11,7 +11,8 @@
 
 mod speculation;
 
-use super::{AxisKind, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Region, Sink};
+use super::{AxisKind, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Output, Region, Sink};
+use crate::kernel::grouping::TERMS_PER_BLOCK;
 use acc_core::ir::Val;
 use std::collections::HashSet;
 use std::fmt::{self, Display, Formatter};
@@ -70,7 +71,7 @@ const TILE_ROWS: usize = 4;
 /// Lanes that all rows of a register tile take before the next ones, so that their operands stay in L1.
 const TILE_PANEL_LANES: usize = 64;
 /// Folded elements that all tiles take before the next ones, so that what they read stays in L2.
-const TILE_FOLDED: usize = 256;
+const TILE_FOLDED: usize = TERMS_PER_BLOCK;
 
 /// The initial order of `axes` axes.
 pub(crate) fn row_major(axes: usize) -> Vec<Loop> {
@@ -155,6 +156,22 @@ impl Kernel {
         last(false).or_else(|| last(true))
     }
 
+    /// The first loop inside which partial results are in registers: inside the lane loop, all loops run along folded axes or are
+    /// unrolled.
+    pub(crate) fn register_loop(&self, lane: usize) -> usize {
+        let stays = |l: &&Loop| l.unrolled || self.axes[l.axis] == AxisKind::Reduction;
+        self.loops.len() - self.loops[lane + 1..].iter().rev().take_while(stays).count()
+    }
+
+    /// Whether each block of terms of a fused fold is added in registers: outside of those there are no loops along folded axes
+    /// but such over whole blocks.
+    pub(crate) fn adds_term_blocks(&self) -> bool {
+        let Some(lane) = self.lane_loop() else { return false };
+        let mut outer =
+            self.loops[..self.register_loop(lane)].iter().filter(|l| self.axes[l.axis] == AxisKind::Reduction);
+        outer.all(|l| self.folded() == 1 && l.step.is_multiple_of(TERMS_PER_BLOCK))
+    }
+
     /// The kernel in register tiles, if rows that are folded share loads: a few rows at a time, with their partial
     /// results in registers, for panels of lanes whose operands stay in L1. This covers matrix products over any
     /// operators, and convolutions with several filters.
@@ -193,7 +210,7 @@ impl Kernel {
         let region = &self.element.region;
         let lanes = self.axes.len().checked_sub(self.folded() + 1)?;
         let folds = self.outputs.iter().all(|o| matches!(o.sink, Sink::Fold { builtin: Some(_), .. }));
-        let leaves: usize = self.outputs.iter().map(|o| o.values.len()).sum();
+        let leaves: usize = self.outputs.iter().map(Output::leaves).sum();
         if !folds || !is_plain(region, true) || leaves > 2 || self.axes.last() != Some(&AxisKind::Reduction) {
             return None;
         }

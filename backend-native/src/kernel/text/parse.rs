@@ -93,8 +93,8 @@ fn output(c: &mut Cursor<'_>, from: usize) -> Result<Output> {
         "store" => Sink::Store,
         "compact" => Sink::Compact,
         "fold" => {
-            let (init, builtin) = (flag(c, "init")?, optional(c, "builtin", prims)?);
-            Sink::Fold { init, builtin, combine: keyed(c, "combine", body)? }
+            let (fused, init) = (flag(c, "fused")?, flag(c, "init")?);
+            Sink::Fold { fused, init, builtin: optional(c, "builtin", prims)?, combine: keyed(c, "combine", body)? }
         }
         "scan" => {
             let (init, builtin) = (flag(c, "init")?, optional(c, "builtin", prims)?);

@@ -83,6 +83,9 @@ fn output(p: &mut Out<'_>, o: &Output) {
         Sink::Segments { offsets, .. } => p.put(format_args!(", offsets: {offsets}")),
         Sink::Fold { .. } | Sink::Scan { .. } => {}
     }
+    if o.sink.is_fused() {
+        p.out.push_str(", fused");
+    }
     if o.sink.has_init() {
         p.out.push_str(", init");
     }

@@ -92,7 +92,17 @@ fn wrong_kernels_are_errors_with_rule_and_line() {
     Kernels::parse("k.acc", &of("parallel", copy, store)).unwrap().verify().unwrap();
     Kernels::parse("k.acc", &of("reduce", copy, &fold(add))).unwrap().verify().unwrap();
     let epilogue = format!("{}\n  epilogue: |%x: i64| {{ yield %x }}\n  a2 = store(op: map, values: [0])", fold(add));
+    let fused = |axis: &str, values: &str, op: &str| {
+        let pair = "|%i: i64| {\n    %x: f32 = a0[i0]\n    yield %x, %x\n  }";
+        let combine = add.replace("add(", &format!("{op}("));
+        let fold = format!("a1 = fold(op: fold1, values: {values}, fused, builtin: [{op}], combine: {combine})");
+        of(axis, pair, &fold)
+    };
+    Kernels::parse("k.acc", &fused("reduce", "[0, 1]", "add")).unwrap().verify().unwrap();
     let wrong = [
+        ("K8", 6, fused("reduce", "[0]", "add")),
+        ("K8", 6, fused("reduce", "[0, 1]", "max")),
+        ("K8", 6, fused("scan left", "[0, 1]", "add")),
         ("K2", 3, of("parallel", "|%i: i64| {\n    %x: f32 = add(%i, %i)\n    yield %x\n  }", store)),
         ("K2", 3, of("parallel", "|%i: i64| {\n    %x: f32, %y: f32 = a0[i0].(0)\n    yield %x\n  }", store)),
         ("K2", 3, of("parallel", "|%i: i64| {\n    %x: u64 = table(%i, [])\n    yield %x\n  }", store)),

@@ -251,6 +251,16 @@ impl JobOutput<'_> {
         m.bytecode.results[self.output.values.start + k]
     }
 
+    /// Whether the elements are products, added with one rounding.
+    pub(crate) fn is_fused(&self) -> bool {
+        self.output.sink.is_fused()
+    }
+
+    /// The factors of leaf `k` of a tile's first `n` elements, of a fused fold.
+    pub(crate) fn factors<'m>(&self, m: &'m Machine<'_>, k: usize, n: usize) -> [ColumnSlice<'m>; 2] {
+        [2 * k, 2 * k + 1].map(|value| m.get(self.slot(m, value), n))
+    }
+
     /// Leaf `k` of a tile's first `n` elements.
     pub(crate) fn leaf<'m>(&self, m: &'m Machine<'_>, k: usize, n: usize) -> ColumnSlice<'m> {
         m.get(self.slot(m, k), n)

@@ -6,7 +6,7 @@ use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
 use crate::tile::reduce;
 use acc_core::data::ScalarType;
-use acc_core::ir::Dir;
+use acc_core::ir::{Dir, PrimOp};
 use smallvec::SmallVec;
 
 /// A single value of an output, leaf by leaf, as bits.
@@ -17,6 +17,8 @@ pub(super) struct Acc<'a> {
     /// The number of lanes.
     pub count: usize,
     pub lanes: Vec<Lanes>,
+    /// The sums of the finished blocks of a fused fold: `lanes` are the sums of the current one.
+    sums: Vec<Lanes>,
     pub combiner: Option<Combiner<'a>>,
     /// Elements of a chunk that are buffered, to be combined as a block.
     kept: usize,
@@ -27,6 +29,7 @@ impl<'a> Acc<'a> {
         Acc {
             count: lanes,
             lanes: o.types.iter().map(|&t| Lanes::new(t, lanes)).collect(),
+            sums: o.types.iter().filter(|_| o.is_fused()).map(|&t| Lanes::new(t, lanes)).collect(),
             combiner: o.combiner(),
             kept: 0,
         }
@@ -35,7 +38,32 @@ impl<'a> Acc<'a> {
     /// For totals of a single element, given as bits.
     pub(super) fn of_totals(o: &'a JobOutput<'_>) -> Acc<'a> {
         let combiner = if o.builtin().is_some() { None } else { o.combiner() };
-        Acc { count: 0, lanes: Vec::new(), combiner, kept: 0 }
+        Acc { count: 0, lanes: Vec::new(), sums: Vec::new(), combiner, kept: 0 }
+    }
+
+    /// Starts the folds of `n` lanes with initial values, if there are any; a fused fold has neutral ones at least.
+    pub(super) fn begin(&mut self, o: &JobOutput<'_>, init: Option<&[u64]>, n: usize) {
+        if o.is_fused() {
+            let neutral = o.types.iter().map(|&ty| reduce::identity(PrimOp::AddP, ty)).collect::<Total>();
+            let starts = init.unwrap_or(&neutral);
+            self.sums.iter_mut().zip(starts).for_each(|(sum, &bits)| sum.fill(n, bits));
+            self.lanes.iter_mut().for_each(|a| a.fill(n, 0));
+        } else {
+            self.lanes.iter_mut().zip(init.into_iter().flatten()).for_each(|(a, &bits)| a.fill(n, bits));
+        }
+    }
+
+    /// Ends a block of terms of `n` lanes.
+    pub(super) fn end_block(&mut self, n: usize) {
+        for (sum, a) in self.sums.iter_mut().zip(&mut self.lanes) {
+            reduce::accumulate(PrimOp::AddP, sum, a.slice(n));
+            a.fill(n, 0);
+        }
+    }
+
+    /// The results of lanes, all of whose blocks have ended.
+    pub(super) fn results(&self) -> &[Lanes] {
+        if self.sums.is_empty() { &self.lanes } else { &self.sums }
     }
 
     /// Takes the first `n` elements of a tile as initial values.
@@ -47,6 +75,13 @@ impl<'a> Acc<'a> {
 
     /// Combines the elements of a tile lane-wise with the values; `swapped` makes the new elements the left operands.
     pub(super) fn step(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize, swapped: bool) -> Outcome {
+        if o.is_fused() {
+            for (k, acc) in self.lanes.iter_mut().enumerate() {
+                let [x, y] = o.factors(m, k, n);
+                reduce::accumulate_products(acc, x, y);
+            }
+            return Ok(());
+        }
         if let Some(ops) = o.builtin() {
             for (k, (acc, op)) in self.lanes.iter_mut().zip(ops).enumerate() {
                 reduce::accumulate(*op, acc, o.leaf(m, k, n));
@@ -87,6 +122,13 @@ impl<'a> Acc<'a> {
         n: usize,
         total: &mut Option<Total>,
     ) -> Outcome {
+        if o.is_fused() {
+            for (k, acc) in self.lanes.iter_mut().enumerate() {
+                let [x, y] = o.factors(m, k, n);
+                reduce::reduce_products(acc, x, y);
+            }
+            return Ok(());
+        }
         if let Some(ops) = o.builtin() {
             for (k, (a, &op)) in self.lanes.iter_mut().zip(ops).enumerate() {
                 reduce::reduce(op, a, o.leaf(m, k, n));

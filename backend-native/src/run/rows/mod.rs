@@ -16,14 +16,19 @@ mod chunks;
 mod column_blocks;
 mod decoupled_lookback;
 mod fold;
+mod gemm;
+pub(super) mod grouping;
 pub(super) mod nested;
 mod packing;
 mod permuted_scan_store;
 pub(super) mod product;
+#[cfg(test)]
+mod products_agree;
 mod scan;
 pub(super) mod segments;
 
-use crate::buffer::AnyBuffer;
+use crate::buffer::{AnyBuffer, OutSlice};
+use crate::kernel::grouping::TermBlocks;
 use crate::kernel::{AxisKind, Sink};
 use crate::llvm::Variant;
 use crate::llvm::call::{Call, Computed, Memory as Places, Part};
@@ -35,6 +40,7 @@ use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use acc_core::ir::Dir;
 pub(super) use batched_rows::BatchedRows;
 use fold::Acc;
+use grouping::{Grouping, by_term_blocks, has_several_term_blocks};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -50,7 +56,8 @@ const ROW_STRIP: usize = 8;
 /// The most points of a block that is folded without strips: it stays in the second-level cache.
 const MAX_UNSTRIPPED_POINTS: usize = 1 << 15;
 
-pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
+/// Folds or scans the rows of a launch, which may be a matrix product.
+pub(crate) fn rows(job: &Job<'_>, product: Option<&product::Plan>) -> Result<Vec<Columns>, Stop> {
     let Some((&row, outer)) = job.extents.split_last() else { return Ok(Vec::new()) };
     let rows: usize = outer.iter().product();
     let dir = match job.launch.kernel.axes.last() {
@@ -80,17 +87,23 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
                 lanes::fill(column.as_out(), bits);
             }
         }
-    } else if rows > 0 && !all.in_column_blocks(&mut out)? {
-        if all.as_lanes() {
-            if !all.in_tiles(&mut out)? {
-                all.by_rows(&mut out)?;
-            }
-        } else {
-            match all.along(&mut out) {
+    } else if rows > 0 {
+        let mut grouping = all.grouping(product);
+        if let Grouping::Blocks(blocks) = &grouping
+            && !all.in_column_blocks(blocks, &mut out)?
+        {
+            // The first fault in row order is reported.
+            grouping = if all.as_lanes() || product.is_some() { Grouping::InOrder } else { Grouping::AlongMemory };
+        }
+        match grouping {
+            Grouping::Blocks(_) => {}
+            Grouping::InOrder if all.in_tiles(&mut out)? => {}
+            Grouping::InOrder => all.by_rows(&mut out)?,
+            Grouping::AlongMemory => match all.along(&mut out) {
                 // If an operator faults several times, the first fault in row order is reported.
                 Err(Stop::Fault(..) | Stop::Demand(_)) if job.launch.combine_partial => all.by_rows(&mut out)?,
                 done => done?,
-            }
+            },
         }
     }
     let columns = out.into_iter().map(finish).collect();
@@ -105,7 +118,7 @@ pub(crate) fn rows(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
 pub(super) fn folds_in_tiles(job: &Job<'_>) -> bool {
     let Some((&row, outer)) = job.extents.split_last() else { return false };
     let all = Rows { job, dir: None, row, rows: outer.iter().product(), memories: Vec::new() };
-    all.as_lanes() && all.column_blocks() < 2
+    matches!(all.grouping(None), Grouping::InOrder)
 }
 
 /// Whether the results of a scan are read by the epilogue only.
@@ -266,13 +279,21 @@ impl<'a> Rows<'a> {
     fn compiled_rows(&self, call: &Call<'_>, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
         let job = self.job;
         let before = job.initial_values();
-        let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
         let kernel = &job.launch.kernel;
         let across = job.launch.column_major && kernel.has_strided_access(row_axis(job));
         let strips = self.dir.is_none() && across && block.count.saturating_mul(self.row) > MAX_UNSTRIPPED_POINTS;
         let len = if strips { ROW_STRIP } else { self.row };
-        let mut places = Places { outs: &mut outs, before: &before, computed, ..Places::default() };
-        self.in_strips(call, block.first..block.first + block.count, 0..self.row, len, &mut places)
+        let rows = block.first..block.first + block.count;
+        let fold = |along: &Range<usize>, outs: &mut [Option<OutSlice<'_>>], before: &[u64]| {
+            let mut places = Places { outs, before, computed, ..Places::default() };
+            self.in_strips(call, rows.clone(), along.clone(), len.min(along.len()), &mut places)
+        };
+        let mut outs: Outs<'_> = block.outs.iter_mut().flatten().map(|o| o.reborrow()).collect();
+        if has_several_term_blocks(job, &(0..self.row)) {
+            return by_term_blocks(job, &(0..self.row), &mut outs, &before, fold);
+        }
+        let mut outs: Vec<_> = outs.into_iter().map(Some).collect();
+        fold(&(0..self.row), &mut outs, &before)
     }
 
     /// Computes rows by machine code, strip by strip; false if it bailed out.
@@ -306,14 +327,16 @@ impl<'a> Rows<'a> {
         let Worker { machine: m, accs, after, scratch: _, permuted_leaves: _ } = worker;
         let start = block.first + done;
         for ((o, acc), outs) in job.outputs.iter().zip(&mut *accs).zip(&mut block.outs) {
-            for (k, (a, &bits)) in acc.lanes.iter_mut().zip(o.init.iter().flatten()).enumerate() {
-                a.fill(n, bits);
-                if let Sink::Scan { .. } = o.output.sink {
-                    let at = if right { row } else { 0 };
-                    lanes::store_strided(a.slice(n), outs[k].reborrow(), done * (row + 1) + at, row + 1);
+            acc.begin(o, o.init.as_deref(), n);
+            if let (Sink::Scan { .. }, Some(_)) = (&o.output.sink, &o.init) {
+                let at = if right { row } else { 0 };
+                for (a, out) in acc.lanes.iter().zip(outs) {
+                    lanes::store_strided(a.slice(n), out.reborrow(), done * (row + 1) + at, row + 1);
                 }
             }
         }
+        let terms = TermBlocks::of(&[row]);
+        let mut end = terms.end(0, row);
         for t in 0..row {
             let at = if right { row - 1 - t } else { t };
             m.fixed[row_axis(job)] = at as i64;
@@ -326,7 +349,7 @@ impl<'a> Rows<'a> {
                 match o.output.sink {
                     Sink::Store => (0..o.types.len()).for_each(|k| store(k, o.leaf(m, k, n), at)),
                     Sink::Fold { .. } | Sink::Scan { .. } => {
-                        if t == 0 && o.init.is_none() {
+                        if t == 0 && o.init.is_none() && !o.is_fused() {
                             acc.take(o, m, n)
                         } else {
                             acc.step(o, m, n, right)?
@@ -338,6 +361,10 @@ impl<'a> Rows<'a> {
                     }
                     Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => {}
                 }
+            }
+            if t + 1 == end {
+                accs.iter_mut().for_each(|acc| acc.end_block(n));
+                end = terms.end(end, row);
             }
             if let (Some(after), Some(e)) = (after.as_mut(), &job.epilogue) {
                 let combined = job.outputs.iter().zip(&*accs).filter(|(o, _)| o.is_combined());
@@ -358,7 +385,7 @@ impl<'a> Rows<'a> {
         }
         for ((o, acc), outs) in job.outputs.iter().zip(&*accs).zip(&mut block.outs) {
             if let Sink::Fold { .. } = o.output.sink {
-                for (a, out) in acc.lanes.iter().zip(outs) {
+                for (a, out) in acc.results().iter().zip(outs) {
                     lanes::copy(a.slice(n), out.reborrow().split_at(done).1);
                 }
             }

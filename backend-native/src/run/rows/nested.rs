@@ -6,6 +6,7 @@
 
 use super::fold::Acc;
 use crate::buffer::AnyBuffer;
+use crate::kernel::grouping::TermBlocks;
 use crate::run::elementwise::epilogue;
 use crate::run::launch::{Columns, Cut, Job, JobOutput, finish, first_event, pieces, task_len};
 use crate::run::scheduled;
@@ -74,12 +75,12 @@ fn in_slices(job: &Job<'_>, o: &JobOutput<'_>, points: usize, len: usize, out: &
         || None,
         |tiles, (along, results)| {
             job.cx.limits.check().map_err(Stop::Error)?;
-            if scheduled::slice(job, along, &before, results.iter_mut().map(Lanes::out))? {
+            if scheduled::slice(job, along, &before, &mut results.iter_mut().map(Lanes::out).collect())? {
                 return Ok(());
             }
             let tiles = tiles.get_or_insert_with(|| Tiles::new(job, o, &space));
             tiles.each(0..points, along, |acc, done, n| {
-                let all = acc.lanes.iter().zip(results.iter_mut());
+                let all = acc.results().iter().zip(results.iter_mut());
                 all.for_each(|(a, to)| lanes::copy(a.slice(n), to.out().split_at(done).1));
             })
         },
@@ -106,7 +107,7 @@ fn by_tiles(job: &Job<'_>, o: &JobOutput<'_>, points: usize, out: &mut [AnyBuffe
         || Tiles::new(job, o, &space),
         |tiles, mut piece| {
             tiles.each(piece.start..piece.start + piece.len, &along, |acc, done, n| {
-                let leaves = acc.lanes.iter().enumerate();
+                let leaves = acc.results().iter().enumerate();
                 leaves.for_each(|(k, a)| lanes::copy(a.slice(n), piece.from(k, done)));
             })
         },
@@ -152,10 +153,10 @@ impl<'b> Tiles<'b> {
 
     fn tile(&mut self, start: usize, n: usize, along: &Range<usize>) -> Outcome {
         let Tiles { o, space, machine: m, acc, lanes: _ } = self;
-        let mut begun = o.init.is_some();
-        for (a, &bits) in acc.lanes.iter_mut().zip(o.init.iter().flatten()) {
-            a.fill(n, bits);
-        }
+        let mut begun = o.init.is_some() || o.is_fused();
+        acc.begin(o, o.init.as_deref(), n);
+        let terms = TermBlocks::of(&space.extents[space.hi..]);
+        let mut block = terms.end(along.start, along.end);
         let mut ranges: SmallVec<[Range<usize>; 4]> = space.extents[space.hi..].iter().map(|&n| 0..n).collect();
         ranges[0] = along.clone();
         let mut at: SmallVec<[usize; 4]> = ranges.iter().map(|r| r.start).collect();
@@ -170,8 +171,15 @@ impl<'b> Tiles<'b> {
                 acc.take(o, m, n)
             }
             // The next index, innermost axis first.
-            let Some(axis) = (0..at.len()).rev().find(|&k| at[k] + 1 < ranges[k].end) else { return Ok(()) };
+            let Some(axis) = (0..at.len()).rev().find(|&k| at[k] + 1 < ranges[k].end) else {
+                acc.end_block(n);
+                return Ok(());
+            };
             at[axis] += 1;
+            if axis == 0 && at[0] == block {
+                acc.end_block(n);
+                block = terms.end(block, along.end);
+            }
             at.iter_mut().zip(&ranges).skip(axis + 1).for_each(|(i, r)| *i = r.start);
         }
     }

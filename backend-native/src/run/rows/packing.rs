@@ -63,7 +63,7 @@ impl Run<'_> {
         names: &dyn Names,
     ) -> Result<Option<Vec<Columns>>, Stop> {
         let packed = self.packed_names(launch, names)?;
-        packed.map(|(packed, names)| rows(&self.bound(packed, inits, &names))).transpose()
+        packed.map(|(packed, names)| rows(&self.bound(packed, inits, &names), None)).transpose()
     }
 
     /// The launch with packed operands, and these; none if packing does not pay off.

@@ -1,18 +1,21 @@
-//! Matrix products: contractions of sufficient extents, computed by the `gemm` crate.
+//! Matrix products: contractions of sufficient extents, computed by the `gemm` crate, or by the kernel itself where that is not
+//! [as exact](super::gemm::is_usable). Both have the same bits (`kernel::grouping`).
 //!
-//! The result is split into blocks, one call on one thread each; a long inner dimension over a small result is split
+//! The result is split into blocks, computed on one thread each; a long inner dimension over a small result is split
 //! into parts whose products are added pairwise. How it is split depends on the extents only, so that results are the
-//! same for any number of threads. Multiplication and addition may be fused (one rounding for both).
+//! same for any number of threads.
 
-use crate::buffer::{AnyBuffer, OutSlice, PoolElt};
+use super::gemm::{self, Number, Target};
+use crate::buffer::{AnyBuffer, OutSlice};
+use crate::kernel::grouping::TermBlocks;
 use crate::prepare::Launch;
 use crate::run::Value;
 use crate::run::launch::lists::{collected, filled};
 use crate::run::launch::{Columns, Job, finish};
 use crate::tile::machine::Stop;
-use acc_core::data::{ColumnElt, ColumnSlice};
+use acc_core::data::ColumnSlice;
 use acc_desugar::analysis::contraction::{Contraction, Factor};
-use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The most rows of a block; the other bounds are the least rows, and the most columns. For 512² and 1024² results,
@@ -27,8 +30,7 @@ const BLOCK_MULTIPLE: usize = 16;
 const MIN_BLOCKS: usize = 16;
 /// The least multiplications of a task, which has several blocks if these are small.
 const MIN_TASK_MULTIPLICATIONS: usize = 1 << 18;
-/// Terms of a part of the inner dimension; the other constant is the result size up to which it is split.
-const TERMS_PER_PART: usize = 4096;
+/// The result size up to which the inner dimension is split into parts.
 const MAX_SPLIT_RESULTS: usize = 1 << 16;
 /// With fewer rows or columns than this, the generic fold is as fast.
 const MIN_EXTENT: usize = 4;
@@ -52,20 +54,24 @@ pub(in crate::run) struct Plan {
     loops: Vec<Dim>,
 }
 
-/// How `gemm` computes a contraction; none if the fold does so faster, or an index is out of bounds.
+/// How `gemm` computes a contraction; none if the fold does so faster, or an index is out of bounds. Extents alone decide.
 pub(in crate::run) fn plan(launch: &Launch, values: &[Option<Value>]) -> Option<Plan> {
-    let c = launch.product.as_ref()?;
+    let c = launch.product.as_ref().filter(|_| launch.kernel.outputs.iter().all(|o| o.sink.is_fused()))?;
     let extents = &values[launch.over.index()].as_ref()?.shape;
     let plan = layout(c, extents, values)?;
     let [m, n, k] = plan.extents;
     let few =
         k < MIN_TERMS || (k < MIN_TERMS_WITHOUT_TILES && m.saturating_mul(n).saturating_mul(k) < MIN_MULTIPLICATIONS);
-    (m.min(n) >= MIN_EXTENT && !few).then_some(plan)
+    let by_lanes = plan.is_along_memory() && m.saturating_mul(n) <= gemm::MAX_RESULTS_SUMMED_BY_LANES;
+    (m.min(n) >= MIN_EXTENT && !few && !by_lanes).then_some(plan)
 }
 
-/// The result of a matrix product.
+/// The result of a matrix product; none if `gemm` does not compute it.
 pub(in crate::run) fn product(job: &Job<'_>, plan: &Plan, values: &[Option<Value>]) -> Result<Option<Columns>, Stop> {
     let ([o], Some(c)) = (&job.outputs[..], &job.launch.product) else { return Ok(None) };
+    if !gemm::is_usable() {
+        return Ok(None);
+    }
     let Some((_, outer)) = job.extents.split_last() else { return Ok(None) };
     let init = o.init.as_ref().and_then(|bits| bits.first()).copied().unwrap_or(0);
     let column = |f: &Factor| values[f.array.index()].as_ref()?.columns.as_ref()?.get(f.leaf as usize);
@@ -140,93 +146,6 @@ fn layout(c: &Contraction, extents: &[usize], values: &[Option<Value>]) -> Optio
     })
 }
 
-/// A scalar type that `gemm` multiplies.
-trait Number: ColumnElt + PoolElt + std::ops::Add<Output = Self> {
-    const ONE: Self;
-    const ZERO: Self;
-}
-impl Number for f32 {
-    const ONE: f32 = 1.0;
-    const ZERO: f32 = 0.0;
-}
-impl Number for f64 {
-    const ONE: f64 = 1.0;
-    const ZERO: f64 = 0.0;
-}
-
-/// The memory of a matrix whose blocks are computed by separate tasks.
-struct Target<'a, T> {
-    start: *mut T,
-    len: usize,
-    init: T,
-    of: PhantomData<&'a mut [T]>,
-}
-
-// SAFETY: tasks write through it to elements that no other task accesses (the contract of `block`), as if each had a
-// unique borrow of them; `T: Send` lets values go to other threads.
-unsafe impl<T: Send> Sync for Target<'_, T> {}
-
-impl<'a, T: Number> Target<'a, T> {
-    fn new(memory: &'a mut [T], init: T) -> Target<'a, T> {
-        Target { start: memory.as_mut_ptr(), len: memory.len(), init, of: PhantomData }
-    }
-
-    /// Adds a product of `extents` rows, columns and terms to the initial value, and stores it from element `at[2]` on;
-    /// the factors start at `at[0]` and `at[1]`. False if any element would be outside of its memory.
-    ///
-    /// # Safety
-    ///
-    /// No other thread uses the elements `at[2] + i * strides[2][0] + j * strides[2][1]` during the call, and they are
-    /// distinct.
-    unsafe fn block(&self, a: &[T], b: &[T], at: [usize; 3], extents: [usize; 3], strides: &[[usize; 2]; 3]) -> bool {
-        let [m, n, k] = extents;
-        if m == 0 || n == 0 || k == 0 {
-            return false;
-        }
-        let last = |at: usize, counts: [usize; 2], s: [usize; 2]| at + (counts[0] - 1) * s[0] + (counts[1] - 1) * s[1];
-        let inside = last(at[0], [m, k], strides[0]) < a.len()
-            && last(at[1], [k, n], strides[1]) < b.len()
-            && last(at[2], [m, n], strides[2]) < self.len;
-        if !inside {
-            return false;
-        }
-        let s = strides.map(|s| s.map(|s| s as isize));
-        // SAFETY: all elements read and written are inside `a`, `b` and the target (checked above for the last one of
-        // each, which is the farthest from the first, since strides are positive). Nobody else uses those written (the
-        // contract). The types are those that `gemm` supports.
-        unsafe {
-            let start = self.start.add(at[2]);
-            for i in 0..m {
-                for j in 0..n {
-                    start.add(i * strides[2][0] + j * strides[2][1]).write(self.init);
-                }
-            }
-            gemm::gemm(
-                m,
-                n,
-                k,
-                start,
-                s[2][1],
-                s[2][0],
-                true,
-                a.as_ptr().add(at[0]),
-                s[0][1],
-                s[0][0],
-                b.as_ptr().add(at[1]),
-                s[1][1],
-                s[1][0],
-                T::ONE,
-                T::ONE,
-                false,
-                false,
-                false,
-                gemm::Parallelism::None,
-            );
-        }
-        true
-    }
-}
-
 /// The rows and columns of a block, for `times` products of `m` rows and `n` columns.
 fn block_of(p: &Plan, times: usize) -> [usize; 2] {
     let [m, n, _] = p.extents;
@@ -242,22 +161,40 @@ fn block_of(p: &Plan, times: usize) -> [usize; 2] {
     [even(m, rows), columns]
 }
 
+/// Ranges of so many indices; the last one is not of fewer than `least`.
+fn cuts(n: usize, size: usize, least: usize) -> Vec<Range<usize>> {
+    let mut cuts: Vec<_> = (0..n).step_by(size).map(|from| from..n.min(from + size)).collect();
+    if let [.., before, last] = &mut cuts[..]
+        && last.len() < least
+    {
+        before.end = n;
+        cuts.pop();
+    }
+    cuts
+}
+
+/// The blocks of a result of `m` rows and `n` columns, rows by columns: none has one row or column, nor so few results that `gemm`
+/// sums across lanes, if all have more together.
+fn blocks_of(m: usize, n: usize, [rows, columns]: [usize; 2]) -> Vec<[Range<usize>; 2]> {
+    let more = gemm::MAX_RESULTS_SUMMED_BY_LANES + 1;
+    let least_rows = more.div_ceil(n.min(BLOCK_MULTIPLE));
+    let columns = cuts(n, columns, more.div_ceil(m.min(more.div_ceil(BLOCK_MULTIPLE))));
+    let rows = cuts(m, rows, least_rows);
+    rows.iter().flat_map(|r| columns.iter().map(|c| [r.clone(), c.clone()])).collect()
+}
+
 /// Sets `out` to the product. False if an element would be outside of its memory, which is a defect of the plan.
 fn multiply<T: Number>(job: &Job<'_>, p: &Plan, init: u64, a: &[T], b: &[T], out: &mut [T]) -> Result<bool, Stop> {
     let [m, n, k] = p.extents;
-    let times: usize = p.loops.iter().map(|d| d.extent).product();
+    let times = p.times();
     let parallel = job.cx.parallel(times * m * n, k);
-    let parts = if m * n <= MAX_SPLIT_RESULTS && times == 1 { k.div_ceil(TERMS_PER_PART) } else { 1 };
-    if parts > 1 {
-        return by_parts(job, p, T::from_bits64(init), (parts, parallel), a, b, out);
+    if p.is_in_parts() {
+        return by_parts(job, p, T::from_bits64(init), parallel, a, b, out);
     }
     let [rows, columns] = block_of(p, times);
-    let blocks = (0..times).flat_map(|iteration| {
-        let at = p.at(iteration);
-        let row = move |i: usize| (0..n).step_by(columns).map(move |j| [at[0], at[1], at[2], i, j]);
-        (0..m).step_by(rows).flat_map(row)
-    });
-    let blocks: Vec<[usize; 5]> = collected(blocks)?;
+    let of_result = blocks_of(m, n, [rows, columns]);
+    let blocks: Vec<(usize, &[Range<usize>; 2])> =
+        collected((0..times).flat_map(|iteration| of_result.iter().map(move |block| (iteration, block))))?;
     let target = Target::new(out, T::from_bits64(init));
     let inside = AtomicBool::new(true);
     job.cx.tasks(
@@ -267,12 +204,14 @@ fn multiply<T: Number>(job: &Job<'_>, p: &Plan, init: u64, a: &[T], b: &[T], out
         |(), blocks| {
             job.cx.limits.check().map_err(Stop::Error)?;
             let [sa, sb, sc] = p.strides;
-            for &[a0, b0, c0, i, j] in blocks {
+            for &(iteration, [rows, columns]) in blocks {
+                let [a0, b0, c0] = p.at(iteration);
+                let (i, j) = (rows.start, columns.start);
                 let at = [a0 + i * sa[0], b0 + j * sb[1], c0 + i * sc[0] + j * sc[1]];
-                // SAFETY: a block's elements are those of the result at one index of the batch, rows from `i` on and
-                // columns from `j` on. Blocks do not overlap, and the strides of the result are those of a row-major
-                // array, so that different indices are different elements.
-                let ok = unsafe { target.block(a, b, at, [rows.min(m - i), columns.min(n - j), k], &p.strides) };
+                // SAFETY: a block's elements are those of the result at one index of the batch, in these rows and columns. Blocks do
+                // not overlap, and the strides of the result are those of a row-major array, so that different indices are different
+                // elements.
+                let ok = unsafe { target.block(a, b, at, [rows.len(), columns.len(), k], &p.strides) };
                 inside.fetch_and(ok, Ordering::Relaxed);
             }
             Ok(())
@@ -282,6 +221,22 @@ fn multiply<T: Number>(job: &Job<'_>, p: &Plan, init: u64, a: &[T], b: &[T], out
 }
 
 impl Plan {
+    /// Whether the terms are summed in parts, which are added pairwise.
+    pub(super) fn is_in_parts(&self) -> bool {
+        let ([m, n, k], times) = (self.extents, self.times());
+        m * n <= MAX_SPLIT_RESULTS && times == 1 && TermBlocks::parts().end(0, k) < k
+    }
+
+    /// The number of products.
+    fn times(&self) -> usize {
+        self.loops.iter().map(|d| d.extent).product()
+    }
+
+    /// Whether the terms of both factors are contiguous.
+    fn is_along_memory(&self) -> bool {
+        self.strides[0][1] == 1 && self.strides[1][0] == 1
+    }
+
     /// Where factors and result begin at one index of the batch.
     fn at(&self, iteration: usize) -> [usize; 3] {
         let (mut left, mut at) = (iteration, [0; 3]);
@@ -298,29 +253,29 @@ fn by_parts<T: Number>(
     job: &Job<'_>,
     p: &Plan,
     init: T,
-    (parts, parallel): (usize, bool),
+    parallel: bool,
     a: &[T],
     b: &[T],
     out: &mut [T],
 ) -> Result<bool, Stop> {
     let [m, n, k] = p.extents;
+    let ranges: Vec<Range<usize>> = collected(TermBlocks::parts().blocks(0..k))?;
+    let parts = ranges.len();
     let _charge = job.cx.meter.charge((parts * m * n * size_of::<T>()) as u64).map_err(Stop::Error)?;
     let size = (m * n).max(1);
-    let mut sums = filled(T::ZERO, parts * size)?;
-    let tasks = collected(sums.chunks_mut(size).enumerate())?;
+    let mut sums = filled(T::NEUTRAL, parts * size)?;
+    let tasks = collected(sums.chunks_mut(size).zip(&ranges))?;
     let inside = AtomicBool::new(true);
     job.cx.tasks(
         parallel,
         tasks,
         || (),
-        |(), (part, sum)| {
+        |(), (sum, terms)| {
             job.cx.limits.check().map_err(Stop::Error)?;
-            let from = part * TERMS_PER_PART;
-            let at = [from * p.strides[0][1], from * p.strides[1][0], 0];
+            let at = [terms.start * p.strides[0][1], terms.start * p.strides[1][0], 0];
             let strides = [p.strides[0], p.strides[1], [n, 1]];
             // SAFETY: the sum belongs to this task only.
-            let ok =
-                unsafe { Target::new(sum, T::ZERO).block(a, b, at, [m, n, TERMS_PER_PART.min(k - from)], &strides) };
+            let ok = unsafe { Target::new(sum, T::NEUTRAL).block(a, b, at, [m, n, terms.len()], &strides) };
             inside.fetch_and(ok, Ordering::Relaxed);
             Ok(())
         },
@@ -339,4 +294,25 @@ fn by_parts<T: Number>(
         out[at / n * row + at % n * column] = init + *sum;
     }
     Ok(inside.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{blocks_of, gemm};
+
+    #[test]
+    fn blocks_cover_a_result_and_none_is_small() {
+        for m in (4..40).chain([127, 128, 129, 513, 1025, 1026, 1030]) {
+            for n in (4..40).chain([127, 128, 129, 257, 1025, 1027, 1050]) {
+                for size in [[128, 80], [512, 128], [352, 128]] {
+                    let blocks = blocks_of(m, n, size);
+                    let points = |b: &[std::ops::Range<usize>; 2]| b[0].len() * b[1].len();
+                    assert_eq!(blocks.iter().map(points).sum::<usize>(), m * n);
+                    let most = gemm::MAX_RESULTS_SUMMED_BY_LANES;
+                    assert!(m * n <= most || blocks.iter().all(|b| points(b) > most), "{m} {n} {blocks:?}");
+                    assert!(blocks.iter().flatten().all(|r| r.len() > 1));
+                }
+            }
+        }
+    }
 }

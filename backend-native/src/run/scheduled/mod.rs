@@ -1,16 +1,18 @@
 //! Launches that follow the order of a kernel's transformed loops, by machine code.
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::launch::{Columns, Job, Outs, finish, take};
 use super::rows::Rows;
+use super::rows::grouping::by_term_blocks;
 use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::{Bits, Ix, Kernel, Op};
 use crate::llvm::Variant;
 use crate::llvm::call::{Call, Computed, Memory};
 use crate::tile::machine::Stop;
 use acc_core::ir::ArrayId;
+use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -49,35 +51,75 @@ struct Task<'a> {
 /// Runs the loops on threads, which split the first axis or, if it is short, the first two; false if a task bailed out.
 /// Outputs have the given number of elements per position of the axes that are not folded.
 pub(super) fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
-    let Some((call, kernel)) = job.call_in_tiles(false) else { return Ok(false) };
-    if attempt(job, &call, kernel, out, widths, before)? {
+    let Some(nest) = Nest::new(job, false) else { return Ok(false) };
+    if attempt(job, &nest, out, widths, before)? {
         return Ok(true);
     }
-    again(job, kernel).map_or(Ok(false), |call| attempt(job, &call, &job.launch.kernel, out, widths, before))
+    nest.again(job).map_or(Ok(false), |nest| attempt(job, &nest, out, widths, before))
 }
 
-/// The code to try after that of another kernel has bailed out: its register tiles read what a condition may guard.
-fn again<'a>(job: &'a Job<'_>, tried: &Kernel) -> Option<Call<'a>> {
-    if std::ptr::eq(tried, &job.launch.kernel) { None } else { job.call(Variant::Scheduled) }
+/// Machine code, and the kernel whose loops it follows.
+struct Nest<'a> {
+    call: Call<'a>,
+    kernel: &'a Kernel,
+    /// Whether it adds the blocks of terms of fused folds itself.
+    adds_blocks: bool,
+}
+
+impl<'a> Nest<'a> {
+    /// `parts` tells whether calls fold a part of the first folded axis.
+    fn new(job: &'a Job<'_>, parts: bool) -> Option<Nest<'a>> {
+        let (call, kernel) = job.call_in_tiles(parts)?;
+        Some(Nest { call, kernel, adds_blocks: kernel.adds_term_blocks() })
+    }
+
+    /// The nest to try after this one has bailed out, if it is that of another kernel: its register tiles read what a condition may
+    /// guard.
+    fn again(&self, job: &'a Job<'_>) -> Option<Nest<'a>> {
+        let kernel = &job.launch.kernel;
+        if std::ptr::eq(self.kernel, kernel) {
+            return None;
+        }
+        Some(Nest { call: job.call(Variant::Scheduled)?, kernel, adds_blocks: kernel.adds_term_blocks() })
+    }
+
+    /// Computes part of the index space; `along` is the part of the first folded axis. False if it bailed out.
+    fn run(
+        &self,
+        job: &Job<'_>,
+        (axes, along, first): ([Range<usize>; 2], &Range<usize>, usize),
+        outs: &mut Outs<'_>,
+        before: &[u64],
+        computed: &[Computed],
+    ) -> Result<bool, Stop> {
+        let fold = |along: &Range<usize>, outs: &mut [Option<OutSlice<'_>>], before: &[u64]| {
+            let memory = &mut Memory { outs, before, computed, ..Memory::default() };
+            job.is_done(self.call.run_loops(axes.clone(), along, first, memory))
+        };
+        if !self.adds_blocks {
+            return by_term_blocks(job, along, outs, before, fold);
+        }
+        let mut outs: SmallVec<[Option<OutSlice<'_>>; 2]> = outs.iter_mut().map(|o| Some(o.reborrow())).collect();
+        fold(along, &mut outs, before)
+    }
 }
 
 fn attempt(
     job: &Job<'_>,
-    call: &Call<'_>,
-    kernel: &Kernel,
+    nest: &Nest<'_>,
     out: &mut [Vec<AnyBuffer>],
     widths: &[usize],
     before: &[u64],
 ) -> Result<bool, Stop> {
     let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
-    let tasks = tasks(job, kernel, out, widths, if parallel { job.cx.threads.count() * 4 } else { 1 });
+    let tasks = tasks(job, nest.kernel, out, widths, if parallel { job.cx.threads.count() * 4 } else { 1 });
     let bailed_out = AtomicBool::new(false);
     job.cx.tasks(
         parallel,
         tasks,
         || (),
         |(), task| {
-            let done = compute(job, call, task, before)?;
+            let done = compute(job, nest, task, before)?;
             bailed_out.fetch_or(!done, Ordering::Relaxed);
             Ok(())
         },
@@ -85,11 +127,9 @@ fn attempt(
     Ok(!bailed_out.into_inner())
 }
 
-fn compute(job: &Job<'_>, call: &Call<'_>, mut task: Task<'_>, before: &[u64]) -> Result<bool, Stop> {
-    let mut outs: Vec<_> = task.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
-    let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
+fn compute(job: &Job<'_>, nest: &Nest<'_>, mut task: Task<'_>, before: &[u64]) -> Result<bool, Stop> {
     let along = 0..job.extents[parallel_axes(job)..].first().copied().unwrap_or(0);
-    let done = job.is_done(call.run_loops(task.axes, &along, task.first, memory))?;
+    let done = nest.run(job, (task.axes, &along, task.first), &mut task.outs, before, &[])?;
     job.cx.limits.check().map_err(Stop::Error)?;
     Ok(done)
 }
@@ -99,18 +139,11 @@ fn parallel_axes(job: &Job<'_>) -> usize {
 }
 
 /// Folds part of the outermost folded axis for all points; false if machine code bailed out.
-pub(super) fn slice<'o>(
-    job: &Job<'_>,
-    along: &Range<usize>,
-    before: &[u64],
-    out: impl Iterator<Item = OutSlice<'o>>,
-) -> Result<bool, Stop> {
-    let Some((call, kernel)) = job.call_in_tiles(true) else { return Ok(false) };
-    let mut outs: Vec<_> = out.map(Some).collect();
+pub(super) fn slice(job: &Job<'_>, along: &Range<usize>, before: &[u64], out: &mut Outs<'_>) -> Result<bool, Stop> {
+    let Some(nest) = Nest::new(job, true) else { return Ok(false) };
     let extent = |axis: usize| 0..job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
-    let memory = &mut Memory { outs: &mut outs, before, ..Memory::default() };
-    let mut part = |call: &Call<'_>| job.is_done(call.run_loops([extent(0), extent(1)], along, 0, memory));
-    Ok(part(&call)? || again(job, kernel).map_or(Ok(false), |call| part(&call))?)
+    let mut part = |nest: &Nest<'_>| nest.run(job, ([extent(0), extent(1)], along, 0), out, before, &[]);
+    Ok(part(&nest)? || nest.again(job).map_or(Ok(false), |nest| part(&nest))?)
 }
 
 /// Splits a space into about so many tasks of whole tiles.
@@ -169,7 +202,7 @@ fn shared_bytes(job: &Job<'_>) -> usize {
 /// A launch in register tiles by machine code, any block of rows on its own.
 pub(super) struct Tiles<'a> {
     job: &'a Job<'a>,
-    call: Call<'a>,
+    nest: Nest<'a>,
     before: Bits,
 }
 
@@ -182,24 +215,19 @@ impl<'a> Tiles<'a> {
             _ => super::rows::nested::is_whole(job),
         };
         let whole = whole && !job.extents.contains(&0) && shared_bytes(job) <= MAX_SHARED_BYTES;
-        let call = if whole { job.call_in_tiles(false) } else { None };
-        call.map(|(call, _)| Tiles { job, call, before: job.initial_values() })
+        let nest = if whole { Nest::new(job, false) } else { None };
+        nest.map(|nest| Tiles { job, nest, before: job.initial_values() })
     }
 
     /// Computes a range of rows, given rows of other results that are already `computed`; false if machine code bailed
     /// out.
-    pub(super) fn run(
-        &self,
-        rows: &Range<usize>,
-        mut outs: Vec<Outs<'_>>,
-        computed: &[Computed],
-    ) -> Result<bool, Stop> {
+    pub(super) fn run(&self, rows: &Range<usize>, outs: Vec<Outs<'_>>, computed: &[Computed]) -> Result<bool, Stop> {
         let (job, parallel) = (self.job, parallel_axes(self.job));
         let points = &job.extents[1..parallel];
-        let mut outs: Vec<_> = outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
-        let memory = &mut Memory { outs: &mut outs, before: &self.before, computed, ..Memory::default() };
+        let mut outs: Outs<'_> = outs.into_iter().flatten().collect();
         let along = 0..job.extents[parallel..].first().copied().unwrap_or(0);
         let axes = [rows.clone(), 0..points.first().copied().unwrap_or(1)];
-        job.is_done(self.call.run_loops(axes, &along, rows.start * points.iter().product::<usize>(), memory))
+        let first = rows.start * points.iter().product::<usize>();
+        self.nest.run(job, (axes, &along, first), &mut outs, &self.before, computed)
     }
 }

@@ -11,17 +11,17 @@ use acc_core::data::ArrayData;
 use std::path::{Path, PathBuf};
 
 /// A linear congruential generator (D. Knuth, MMIX).
-struct Random(u64);
+pub(in crate::run) struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, n: usize) -> usize {
+    pub(in crate::run) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         ((self.0 >> 33) as usize) % n.max(1)
     }
 }
 
 /// Applies random loop transformations to a kernel.
-fn shuffle(kernel: &mut Kernel, random: &mut Random) {
+pub(in crate::run) fn shuffle(kernel: &mut Kernel, random: &mut Random) {
     for _ in 0..12 {
         let at = random.below(kernel.loops.len());
         // Illegal transformations have no effect.

@@ -32,11 +32,9 @@ impl Emitter<'_> {
                 self.scope.set(n.results[0], x);
             }
             Op::Own(KernelOp::Fma(a, b, c)) => {
-                let el = element(self.ty(*a));
-                let v = self.map_parts(&[*a, *b, *c], &mut |e, shape, a| {
-                    let (t, suffix, [x, y, z]) = (shape.of(el), shape.suffix(el), [&a[0], &a[1], &a[2]]);
-                    put!(e.code.f, "call {t} @llvm.fma.{suffix}({t} {x}, {t} {y}, {t} {z})")
-                });
+                let ty = self.ty(*a);
+                let args = [*a, *b, *c];
+                let v = self.map_parts(&args, &mut |e, shape, a| e.code.f.fma(ty, shape, [&a[0], &a[1], &a[2]]));
                 self.scope.set(n.results[0], v);
             }
             Op::Own(KernelOp::Scale(x, power)) => {

@@ -3,7 +3,7 @@
 //!
 //! The shape changes no bit of a result: each element is folded in the same order.
 
-use crate::kernel::{AxisKind, Kernel, Loop, MAX_UNROLLED_COPIES};
+use crate::kernel::{AxisKind, Kernel, Loop, MAX_UNROLLED_COPIES, Output};
 use crate::llvm::Target;
 use crate::llvm::emit::Width;
 
@@ -39,7 +39,7 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
     }
     let (vector, _) = Width::lanes_of(&kernel.element, target);
     let vectors = extents[lanes].div_ceil(vector).clamp(1, MAX_VECTORS);
-    let leaves: usize = kernel.outputs.iter().map(|o| o.values.len()).sum();
+    let leaves: usize = kernel.outputs.iter().map(Output::leaves).sum();
     let fits = |rows: &usize| rows * vectors * leaves <= accumulators(target);
     let rows = ROWS.into_iter().filter(fits).min_by_key(|rows| time(extents[tile.axis], *rows, vectors))?;
     let mut loops = kernel.loops.clone();

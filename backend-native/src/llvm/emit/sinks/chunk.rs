@@ -28,8 +28,16 @@ impl<'a> SinkEmitter<'a> {
         let mut results: Vec<(Leaf, Parts)> = Vec::new();
         let mut combined: Vec<Parts> = Vec::new();
         for o in &self.outs {
-            let elements: Vec<Parts> = o.leaves.iter().map(|l| e.vectors(l.value)).collect();
+            let elements = o.elements(e);
             match (&o.output.sink, o.builtin) {
+                (Sink::Fold { fused: true, .. }, _) => {
+                    for (leaf, factors) in o.leaves.iter().zip(elements.chunks(2)) {
+                        for (part, (x, y)) in factors[0].iter().zip(&factors[1]).enumerate() {
+                            let Some((acc, ty)) = before.next() else { continue };
+                            after.0.push((e.code.accumulate_product(leaf.ty, part, &acc, [x, y]), ty));
+                        }
+                    }
+                }
                 (Sink::Fold { .. }, Some(ops)) => {
                     for ((leaf, &op), parts) in o.leaves.iter().zip(ops).zip(&elements) {
                         for (part, x) in parts.iter().enumerate() {

@@ -135,6 +135,29 @@ impl VectorCode {
         x: &Operand,
     ) -> Operand {
         let next = self.operation(op, ty, self.shape(), &[acc.clone(), x.clone()]);
+        self.where_active(ty, part, next, acc)
+    }
+
+    /// Vectors, each added to a scalar.
+    pub(crate) fn added_to(&mut self, ty: ScalarType, scalar: &Operand, parts: &Parts) -> Parts {
+        let splat = self.splat(scalar, element(ty));
+        let add = |x: &Operand| self.operation(PrimOp::AddP, ty, self.shape(), &[splat.clone(), x.clone()]);
+        parts.iter().map(add).collect()
+    }
+
+    /// `x * y + acc`, rounded once, in the active lanes of a part, `acc` in the others.
+    pub(crate) fn accumulate_product(
+        &mut self,
+        ty: ScalarType,
+        part: usize,
+        acc: &Operand,
+        [x, y]: [&Operand; 2],
+    ) -> Operand {
+        let next = self.f.fma(ty, self.shape(), [x, y, acc]);
+        self.where_active(ty, part, next, acc)
+    }
+
+    fn where_active(&mut self, ty: ScalarType, part: usize, next: Operand, acc: &Operand) -> Operand {
         match self.part_mask(part) {
             None => next,
             Some(m) => {
@@ -220,6 +243,12 @@ impl VectorCode {
 }
 
 impl Function {
+    /// `x * y + z`, rounded once.
+    pub(crate) fn fma(&mut self, ty: ScalarType, shape: Shape, [x, y, z]: [&Operand; 3]) -> Operand {
+        let (t, suffix) = (shape.of(element(ty)), shape.suffix(element(ty)));
+        put!(self, "call {t} @llvm.fma.{suffix}({t} {x}, {t} {y}, {t} {z})")
+    }
+
     /// A scalar from its bits.
     pub(crate) fn scalar_of_bits(&mut self, ty: ScalarType, bits: &Operand) -> Operand {
         match ty {

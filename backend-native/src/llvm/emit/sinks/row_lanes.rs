@@ -74,12 +74,13 @@ impl<'a> SinkEmitter<'a> {
             let mut scanned: Vec<Parts> = Vec::new();
             let mut scanned_to = index.clone();
             for (o, width) in self.outs.iter().zip(&widths) {
-                let elements: Vec<Parts> = o.leaves.iter().map(|l| e.vectors(l.value)).collect();
+                let elements = o.elements(e);
                 let combined = match o.output.sink {
                     Sink::Store | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => elements,
                     Sink::Fold { .. } | Sink::Scan { .. } => {
+                        let parts = e.code.width.parts;
                         let accs: Vec<Parts> =
-                            elements.iter().map(|x| before_accs.by_ref().take(x.len()).collect()).collect();
+                            o.leaves.iter().map(|_| before_accs.by_ref().take(parts).collect()).collect();
                         let next = self.combine(e, o, t, &accs, &elements);
                         after.extend(next.iter().cloned());
                         next
@@ -126,10 +127,18 @@ impl<'a> SinkEmitter<'a> {
         for o in &self.outs {
             match o.output.sink {
                 Sink::Fold { .. } | Sink::Scan { .. } => {
-                    let totals = o.leaves.iter().zip(after.by_ref());
-                    totals
-                        .filter(|_| goes_on || !o.is_scan())
-                        .for_each(|(&leaf, parts)| self.store(e, leaf, &parts, first));
+                    for (k, (&leaf, parts)) in o.leaves.iter().zip(after.by_ref()).enumerate() {
+                        if o.is_fused() {
+                            // The sum of the only block of terms follows the initial value; others are added by the caller.
+                            let ends = put!(e.code.f, "icmp eq i64 {to}, {row}");
+                            let (initial, ty) = (self.initial(e, o, k), element(leaf.ty));
+                            let initial = put!(e.code.f, "select i1 {ends}, {ty} {initial}, {ty} -0.0");
+                            let parts = e.code.added_to(leaf.ty, &initial, &parts);
+                            self.store(e, leaf, &parts, first);
+                        } else if goes_on || !o.is_scan() {
+                            self.store(e, leaf, &parts, first);
+                        }
+                    }
                 }
                 Sink::Store | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => {}
             }
@@ -167,23 +176,28 @@ impl<'a> SinkEmitter<'a> {
         }
     }
 
-    /// The start of a leaf's fold or scan of a row: the initial value, or the neutral element of a built-in operator.
-    /// Other operators start with the first element.
+    /// The start of a leaf's fold or scan of a row. Blocks of terms start with 0.
     pub(crate) fn start(&self, e: &mut Emitter<'a>, o: &SinkOutput<'a>, k: usize) -> Option<Parts> {
         let leaf = o.leaves[k];
         let value = match o.output.sink {
             Sink::Store | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => return None,
-            Sink::Fold { init: true, .. } | Sink::Scan { init: true, .. } => {
-                let bits = e.code.f.arg(KernelArg::CarryIn(leaf.number));
-                e.code.f.scalar_of_bits(leaf.ty, &bits)
-            }
-            Sink::Fold { .. } | Sink::Scan { .. } => {
-                let op = o.builtin.map(|ops| ops[k]);
-                Operand::text(op.map_or("zeroinitializer".to_string(), |op| literal(leaf.identity(op))))
-            }
+            Sink::Fold { .. } if o.is_fused() => Operand::text("0.0"),
+            Sink::Fold { .. } | Sink::Scan { .. } => self.initial(e, o, k),
         };
         let splat = e.code.splat(&value, element(leaf.ty));
         Some(smallvec::smallvec![splat; e.code.width.parts])
+    }
+
+    /// The initial value of a leaf's fold or scan, or the neutral element of a built-in operator. Other operators start with the
+    /// first element.
+    pub(crate) fn initial(&self, e: &mut Emitter<'a>, o: &SinkOutput<'a>, k: usize) -> Operand {
+        let leaf = o.leaves[k];
+        if o.output.sink.has_init() {
+            let bits = e.code.f.arg(KernelArg::CarryIn(leaf.number));
+            return e.code.f.scalar_of_bits(leaf.ty, &bits);
+        }
+        let op = o.builtin.map(|ops| ops[k]);
+        Operand::text(op.map_or("zeroinitializer".to_string(), |op| literal(leaf.identity(op))))
     }
 
     /// Combines elements, lane by lane, with those before them; `t` counts iterations along the row.
@@ -195,6 +209,14 @@ impl<'a> SinkEmitter<'a> {
         accs: &[Parts],
         xs: &[Parts],
     ) -> Vec<Parts> {
+        if o.is_fused() {
+            let leaves = o.leaves.iter().zip(accs).zip(xs.chunks(2));
+            let sums = leaves.map(|((leaf, accs), factors)| {
+                let terms = accs.iter().zip(factors[0].iter().zip(&factors[1]));
+                terms.map(|(acc, (x, y))| e.code.f.fma(leaf.ty, e.code.shape(), [x, y, acc])).collect()
+            });
+            return sums.collect();
+        }
         if let (Some(ops), None) = (o.builtin, o.mark) {
             let leaves = accs.iter().zip(xs).zip(ops.iter().zip(&o.leaves));
             return leaves

@@ -35,6 +35,8 @@ pub(crate) struct SinkEmitter<'a> {
 pub(crate) struct SinkOutput<'a> {
     pub output: &'a Output,
     pub leaves: Vec<Leaf>,
+    /// The other factor of each leaf's products, if the fold is fused.
+    pub factors: Vec<Val>,
     /// The built-in operator of each leaf, if it has one.
     pub builtin: Option<&'a [PrimOp]>,
     /// The leaf with the flags of a segmented scan.
@@ -58,6 +60,17 @@ impl Leaf {
 }
 
 impl SinkOutput<'_> {
+    pub(crate) fn is_fused(&self) -> bool {
+        !self.factors.is_empty()
+    }
+
+    /// The vectors of the elements: for each leaf its value or, if the fold is fused, both factors.
+    pub(crate) fn elements(&self, e: &mut Emitter<'_>) -> Vec<Parts> {
+        let factors = self.factors.iter().copied().map(Some).chain(std::iter::repeat(None));
+        let values = self.leaves.iter().zip(factors).flat_map(|(leaf, factor)| [Some(leaf.value), factor]);
+        values.flatten().map(|v| e.vectors(v)).collect()
+    }
+
     pub(crate) fn is_scan(&self) -> bool {
         matches!(self.output.sink, Sink::Scan { .. })
     }
@@ -93,7 +106,10 @@ impl<'a> SinkEmitter<'a> {
         }
         for output in &kernel.outputs {
             let before = output.sink.lead() as u32;
-            let leaves = kernel.element.region.results[output.values.clone()].iter().zip(0..).map(|(&value, k)| {
+            let values = &kernel.element.region.results[output.values.clone()];
+            let per_leaf = output.sink.values_per_leaf();
+            let factors = values.iter().copied().skip(1).step_by(2).filter(|_| output.sink.is_fused()).collect();
+            let leaves = values.iter().step_by(per_leaf).zip(0..).map(|(&value, k)| {
                 let own = if k < before { 0 } else { number + k - before };
                 Leaf { number: own, value, ty: kernel.element.ty(value) }
             });
@@ -101,7 +117,8 @@ impl<'a> SinkEmitter<'a> {
             number += leaves.len() as u32 - before;
             let segmented = output.sink.segmented();
             let builtin = output.sink.builtin().or_else(|| segmented.map(|r| &r.ops[..]));
-            let mut out = SinkOutput { output, leaves, builtin, mark: segmented.map(|r| r.mark), kept: Vec::new() };
+            let mut out =
+                SinkOutput { output, leaves, factors, builtin, mark: segmented.map(|r| r.mark), kept: Vec::new() };
             if variant.is_along() && out.carries() && !out.is_scan() {
                 out.kept = out
                     .leaves
@@ -337,7 +354,7 @@ impl<'a> SinkEmitter<'a> {
 
     /// The values of the element body that are stored or combined.
     pub(crate) fn leaves_taken(&self) -> Vec<Val> {
-        self.outs.iter().flat_map(|o| o.leaves.iter().map(|l| l.value)).collect()
+        self.outs.iter().flat_map(|o| o.leaves.iter().map(|l| l.value).chain(o.factors.iter().copied())).collect()
     }
 
     /// Stores consecutive elements of a row.

@@ -7,18 +7,22 @@
 //!
 //! A loop with unrolled tiles runs over the full tiles, and then over smaller ones.
 
-use crate::kernel::{AxisKind, Kernel, Node, Sink};
+mod partial_results;
+mod term_blocks;
+
+use crate::kernel::{AxisKind, Kernel, Node, Output, Sink};
 use crate::llvm::Target;
 use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
 use crate::llvm::emit::loops::nest::{Axis, depths};
 use crate::llvm::emit::loops::structured::Structured;
 use crate::llvm::emit::loops::tile_shape::{accumulators, rests};
-use crate::llvm::emit::sinks::sink::{Leaf, SinkEmitter};
-use crate::llvm::emit::text::value::{Mask, Parts, Value};
+use crate::llvm::emit::sinks::sink::SinkEmitter;
+use crate::llvm::emit::text::value::{Parts, Value};
 use crate::llvm::emit::text::{Operand, put};
 use crate::llvm::emit::{Emitter, KernelArg, Variant, Width};
 use acc_core::ir::Val;
 use std::collections::HashMap;
+use term_blocks::TermBlocks;
 
 /// Folded elements between two polls of the limits: few iterations are counted at once.
 const POLLED_ITERATIONS: usize = 1024;
@@ -35,7 +39,7 @@ pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Wi
         let lanes = width.lanes.min(iterations.next_power_of_two().max(4));
         return Ok(Width { lanes, parts: (iterations / lanes).clamp(1, MAX_ACCUMULATOR_VECTORS) });
     }
-    let leaves: usize = kernel.outputs.iter().map(|o| o.values.len()).sum();
+    let leaves: usize = kernel.outputs.iter().map(Output::leaves).sum();
     let copies: usize = (0..kernel.loops.len()).map(|k| copies(kernel, k)).product();
     if copies == 1 {
         return Ok(width);
@@ -82,6 +86,8 @@ struct Nest<'a> {
     once: bool,
     /// Conditions without which all terms are 0, by the number of loops inside of which they are known.
     conditions: HashMap<usize, Vec<Val>>,
+    /// The blocks of terms, if those are added here.
+    blocks: Option<TermBlocks>,
 }
 
 impl<'a> Emitter<'a> {
@@ -122,11 +128,10 @@ impl<'a> Emitter<'a> {
         let folds = sinks.outs.iter().filter(|o| matches!(o.output.sink, Sink::Fold { .. }));
         let leaves = folds.flat_map(|o| &o.leaves).map(|l| self.code.vector(l.ty));
         let types: Vec<String> = leaves.flat_map(|t| vec![t; self.code.width.parts]).collect();
-        let stays = |l: &&crate::kernel::Loop| l.unrolled || kernel.axes[l.axis] == AxisKind::Reduction;
-        let inner = kernel.loops[lane + 1..].iter().rev().take_while(stays).count();
-        let registers = kernel.loops.len() - inner;
+        let registers = kernel.register_loop(lane);
         let conditions = self.conditions_of_terms(kernel, &depth);
-        let mut nest = Nest { kernel, sinks, nodes, lane, registers, types, once, conditions };
+        let blocks = self.term_blocks(kernel);
+        let mut nest = Nest { kernel, sinks, nodes, lane, registers, types, once, conditions, blocks };
         let at = At { ranges, rest: vec![None; rank], copy: 0, in_registers: false };
         nest.inside(self, 0, &at, Vec::new());
         self.code.f.w.line(format_args!("ret i64 0"));
@@ -137,10 +142,7 @@ impl<'a> Nest<'a> {
     /// Writes what lies inside the first `depth` loops; partial results are passed through.
     fn inside(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, accs: Vec<Operand>) -> Vec<Operand> {
         if depth == self.registers && !at.in_registers && !self.types.is_empty() {
-            let copies = self.copies(at);
-            let accs = self.begin(e, at, &copies);
-            let accs = self.inside(e, depth, &At { in_registers: true, copy: 0, ..at.clone() }, accs);
-            self.end(e, at, &copies, accs);
+            self.in_registers(e, at);
             return Vec::new();
         }
         match self.kernel.loops.get(depth) {
@@ -152,6 +154,24 @@ impl<'a> Nest<'a> {
             Some(l) if l.unrolled => self.unrolled(e, depth, at, accs),
             Some(_) => self.iterate(e, depth, at, accs),
         }
+    }
+
+    /// Folds in registers, block of terms by block.
+    fn in_registers(&mut self, e: &mut Emitter<'a>, at: &At) {
+        let (depth, axis) = (self.registers, self.kernel.axes.len() - self.kernel.folded());
+        let blocks = self.blocks.clone().filter(|blocks| blocks.in_a_loop);
+        let mut fold = |e: &mut Emitter<'a>, at: &At| {
+            let copies = self.copies(at);
+            let accs = self.begin(e, at, &copies);
+            let accs = self.inside(e, depth, &At { in_registers: true, copy: 0, ..at.clone() }, accs);
+            self.end(e, at, &copies, accs);
+        };
+        let Some(blocks) = blocks else { return fold(e, at) };
+        e.each_term_block(&blocks, &at.ranges[axis].clone(), &mut |e, range| {
+            let mut here = at.clone();
+            here.ranges[axis] = range;
+            fold(e, &here);
+        });
     }
 
     /// Partial results as loop state.
@@ -255,6 +275,7 @@ impl<'a> Nest<'a> {
     ) -> Vec<Operand> {
         // Inside the lane loop nothing else polls the limits.
         let cost = (depth > self.lane).then_some(self.sinks.cost * self.copies(at).len());
+        let l = self.kernel.loops[depth];
         let state = self.state(accs);
         let is_innermost = self.kernel.loops[depth + 1..].iter().all(|l| l.unrolled);
         if let (Some(cost), true, 1) = (cost, is_innermost, step) {
@@ -269,9 +290,16 @@ impl<'a> Nest<'a> {
                 })
             });
         }
-        e.counted_loop([from, to], step, state, cost, |e, first, carried| {
+        // Whole blocks of terms, the last of which may have more.
+        let is_folded = l.axis == self.kernel.axes.len() - self.kernel.folded() && depth < self.registers;
+        let blocks = self.blocks.as_ref().filter(|_| is_folded);
+        let limit = blocks.map_or_else(|| to.clone(), |blocks| e.last_block_limit(blocks, [from, to]));
+        let stretches = blocks.is_some();
+        e.counted_loop([from, &limit], step, state, cost, |e, first, carried| {
             let mut end = put!(e.code.f, "add i64 {first}, {step}");
-            if step > 1 {
+            if stretches {
+                end = e.block_end([&end, &limit, to]);
+            } else if step > 1 {
                 end = put!(e.code.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {to})");
             }
             self.iteration(e, depth, at, [first, &end], carried)
@@ -336,89 +364,6 @@ impl<'a> Nest<'a> {
         accs
     }
 
-    /// For each set of partial results the offsets of its indices, axis by axis.
-    fn copies(&self, at: &At) -> Vec<Vec<usize>> {
-        let mut copies = vec![vec![0; self.kernel.axes.len()]];
-        for depth in self.registers..self.kernel.loops.len() {
-            let l = self.kernel.loops[depth];
-            if depth == self.lane || !l.unrolled || self.kernel.axes[l.axis] != AxisKind::Parallel {
-                continue;
-            }
-            let iterations = self.iterations(depth, at);
-            let inside = |offsets: Vec<usize>| {
-                (0..iterations).map(move |iteration| {
-                    let mut offsets = offsets.clone();
-                    offsets[l.axis] += iteration * l.step;
-                    offsets
-                })
-            };
-            copies = copies.into_iter().flat_map(inside).collect();
-        }
-        copies
-    }
-
-    /// Binds the unrolled axes to the indices of a set of partial results.
-    fn bind(&self, e: &mut Emitter<'a>, at: &At, offsets: &[usize]) {
-        for l in self.kernel.loops[self.registers..].iter().filter(|l| l.step == 1) {
-            if self.kernel.axes[l.axis] == AxisKind::Parallel {
-                let index = put!(e.code.f, "add i64 {}, {}", at.ranges[l.axis][0], offsets[l.axis]);
-                e.scope.axes[l.axis] = Axis::Uniform(index);
-            }
-        }
-    }
-
-    /// The folded leaves, as numbers of output and leaf.
-    fn folded(&self) -> Vec<(usize, usize)> {
-        let is_fold = |o: usize| matches!(self.sinks.outs[o].output.sink, Sink::Fold { .. });
-        self.sinks.leaves().into_iter().filter(|&(o, _)| is_fold(o)).collect()
-    }
-
-    /// The first partial results: initial values, or those in memory.
-    fn begin(&mut self, e: &mut Emitter<'a>, at: &At, copies: &[Vec<usize>]) -> Vec<Operand> {
-        let mut begun = Vec::new();
-        for &(o, k) in &self.folded() {
-            begun.extend(self.sinks.start(e, &self.sinks.outs[o], k).unwrap_or_default());
-        }
-        let begun: Vec<Operand> = copies.iter().flat_map(|_| begun.iter().cloned()).collect();
-        let (rank, outer) = (self.kernel.axes.len(), &self.kernel.loops[..self.registers]);
-        let first = rank - self.kernel.folded();
-        let mut goes_on: Option<Operand> = None;
-        for axis in (first..rank).filter(|k| outer.iter().any(|l| l.axis == *k)) {
-            let begins = if axis == first { e.code.f.arg(KernelArg::RangeStart) } else { Operand::int(0) };
-            let later = put!(e.code.f, "icmp ne i64 {}, {begins}", at.ranges[axis][0]);
-            goes_on = Some(match goes_on {
-                None => later,
-                Some(before) => put!(e.code.f, "or i1 {before}, {later}"),
-            });
-        }
-        let Some(goes_on) = goes_on else { return begun };
-        let types: Vec<String> = self.state(begun.clone()).0.into_iter().map(|(_, ty)| ty).collect();
-        e.if_then(&goes_on, &types, begun, |e, _| {
-            let mut so_far = Vec::new();
-            for offsets in copies {
-                self.bind(e, at, offsets);
-                let (start, stride) = self.place(e, first);
-                for (o, k) in self.folded() {
-                    so_far.extend(self.partial(e, self.sinks.outs[o].leaves[k], &start, stride.as_ref()));
-                }
-            }
-            so_far
-        })
-    }
-
-    /// Stores partial results.
-    fn end(&mut self, e: &mut Emitter<'a>, at: &At, copies: &[Vec<usize>], accs: Vec<Operand>) {
-        let mut accs = accs.into_iter();
-        for offsets in copies {
-            self.bind(e, at, offsets);
-            let (start, stride) = self.place(e, self.kernel.axes.len() - self.kernel.folded());
-            for (o, k) in self.folded() {
-                let parts: Parts = accs.by_ref().take(e.code.width.parts).collect();
-                self.store(e, self.sinks.outs[o].leaves[k], &parts, &start, stride.as_ref());
-            }
-        }
-    }
-
     /// Writes the body for a point.
     fn point(&mut self, e: &mut Emitter<'a>, at: &At, mut accs: Vec<Operand>) -> Vec<Operand> {
         e.code.bail_out_on_fault();
@@ -426,11 +371,11 @@ impl<'a> Nest<'a> {
         let (Axis::Uniform(t) | Axis::Lanes(t)) = e.scope.axes[last].clone();
         let mut own = at.copy * self.types.len();
         for o in &self.sinks.outs {
-            let elements: Vec<Parts> = o.leaves.iter().map(|l| e.vectors(l.value)).collect();
+            let elements = o.elements(e);
             if let Sink::Fold { .. } = o.output.sink {
                 let parts = e.code.width.parts;
                 let so_far: Vec<Parts> =
-                    (0..elements.len()).map(|k| accs[own + k * parts..][..parts].iter().cloned().collect()).collect();
+                    (0..o.leaves.len()).map(|k| accs[own + k * parts..][..parts].iter().cloned().collect()).collect();
                 for x in self.sinks.combine(e, o, &t, &so_far, &elements).into_iter().flatten() {
                     accs[own] = x;
                     own += 1;
@@ -443,57 +388,5 @@ impl<'a> Nest<'a> {
             }
         }
         accs
-    }
-
-    /// The position of a point's first lane in a result over the first axes, relative to its memory; and the stride
-    /// between lanes, unless they are contiguous.
-    fn place(&self, e: &mut Emitter<'a>, axes: usize) -> (Operand, Option<Operand>) {
-        let parallel = self.kernel.axes.iter().filter(|k| **k == AxisKind::Parallel).count();
-        let over = self.kernel.loops[self.lane].axis;
-        let mut position = Operand::int(0);
-        let mut stride: Option<Operand> = None;
-        for axis in 0..axes {
-            let (Axis::Uniform(at) | Axis::Lanes(at)) = e.scope.axes[axis].clone();
-            let extent = e.code.f.arg(KernelArg::Extent(axis as u32));
-            let whole = put!(e.code.f, "mul i64 {position}, {extent}");
-            position = put!(e.code.f, "add i64 {whole}, {at}");
-            if axis > over {
-                let before = stride.unwrap_or_else(|| Operand::int(1));
-                stride = Some(put!(e.code.f, "mul i64 {before}, {extent}"));
-            }
-            if axis + 1 == parallel {
-                let base = e.code.f.arg(KernelArg::OutputStart);
-                position = put!(e.code.f, "sub i64 {position}, {base}");
-            }
-        }
-        (position, stride)
-    }
-
-    fn store(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, start: &Operand, stride: Option<&Operand>) {
-        match stride {
-            None => self.sinks.store_in(e, leaf, parts, start, &Operand::int(0)),
-            Some(stride) => {
-                let out = e.code.f.arg(KernelArg::Output(leaf.number));
-                e.code.store_strided(leaf.ty, parts, &out, start, stride);
-            }
-        }
-    }
-
-    /// Loads the partial result of a leaf.
-    fn partial(&self, e: &mut Emitter<'a>, leaf: Leaf, start: &Operand, stride: Option<&Operand>) -> Parts {
-        let out = e.code.f.arg(KernelArg::Output(leaf.number));
-        let Some(stride) = stride else {
-            return e.code.load_contiguous(leaf.ty, &out, start, 1, None, "");
-        };
-        let mut positions = e.code.strided_positions(start, stride);
-        if let Mask::Lanes(mask) = e.code.mask.clone() {
-            let (flags, ty, first) = (e.code.mask_type(), e.code.shape().of("i64"), e.code.splat(start, "i64"));
-            let all = positions.iter().zip(&mask);
-            positions = all.map(|(p, m)| put!(e.code.f, "select {flags} {m}, {ty} {p}, {ty} {first}")).collect();
-        }
-        match e.code.gather(leaf.ty, &out, &positions, "") {
-            Value::Varying(parts) => parts,
-            Value::Uniform(o) | Value::Affine(o, _) => smallvec::smallvec![o],
-        }
     }
 }
