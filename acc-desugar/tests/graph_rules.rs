@@ -92,9 +92,7 @@ fn windows_times_filters_are_convolutions() {
     let k = || use_(&Matrix::from([[1.0f32, 2.0]]));
     let along_rows = generate((2, 2, 2), |(i, j, w)| x().index((i, j + w)) * k().index((i * 0, w))).sum();
     let of_planes =
-        generate((2, 2, 1, 2), |(i, j, v, w)| k().index((v, w)) * x().index((i + v, j - w + 1)))
-            .sum()
-            .sum();
+        generate((2, 2, 1, 2), |(i, j, v, w)| k().index((v, w)) * x().index((i + v, j - w + 1))).sum().sum();
     let rules = Rules::none().with("contract").unwrap();
     for program in [along_rows.into_acc(), of_planes.into_acc()] {
         let program = program.program().unwrap().program;

@@ -135,13 +135,9 @@ impl Flattener<'_> {
                 return None;
             }
             seen |= axes;
-            let zero = self.b.size(0);
-            let whole = |axis: LaneAxis| {
-                self.b.const_size(a.base) == Some(0) && self.indices.same_extent(&self.b, axis.len, *n)
-            };
-            if let Some(axis) = a.shifted_axis(&self.b).filter(|axis| whole(*axis)) {
-                let LaneAxis { axis, len, .. } = axis;
-                accesses.push(AxisAccess::Strided { axis, start: zero, len, step: 1 });
+            if self.is_whole(&a, *n) {
+                let (LaneAxis { axis, len, .. }, start) = (a.terms[0].axis, self.b.size(0));
+                accesses.push(AxisAccess::Strided { axis, start, len, step: 1 });
                 continue;
             }
             let steps: Option<Vec<i64>> = a.terms.iter().map(|t| self.b.const_size(t.step)).collect();
@@ -160,6 +156,12 @@ impl Flattener<'_> {
             }
         }
         Some(accesses)
+    }
+
+    /// Whether a position runs along an axis of the lanes that has this extent where there are lanes.
+    fn is_whole(&self, a: &Affine, n: Value) -> bool {
+        let is_extent = |axis: LaneAxis| self.indices.same_extent(&self.b, axis.len, n);
+        self.b.const_size(a.base) == Some(0) && a.shifted_axis(&self.b).is_some_and(is_extent)
     }
 
     /// Whether conditions keep a position between 0 and an extent.
@@ -209,6 +211,16 @@ impl Flattener<'_> {
         }
         let flat = self.array(at.array);
         let columns = self.smaller(flat.columns[*leaf as usize])?;
+        // Components that nothing is read at are not looked at again.
+        let read = columns.iter().fold(0, |axes, part| axes | self.b.axes(*part));
+        let unread = index.iter().zip(&flat.shape).enumerate().filter(|(k, _)| read >> k & 1 == 0);
+        for (_, (s, n)) in unread.collect::<Vec<_>>() {
+            let a = self.indices.affine_of(*s)?;
+            if !self.is_whole(&a, *n) && !self.is_guarded(&a, *n) {
+                let outside = a.outside(&mut self.b, *n);
+                self.b.const_size(outside).filter(|outside| *outside == 0)?;
+            }
+        }
         let flat = self.demanded(at.array, Flat { columns, ..flat }, lanes, at.mask);
         let mut read: Option<Value> = None;
         for part in &flat.columns {

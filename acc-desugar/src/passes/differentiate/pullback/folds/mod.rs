@@ -195,9 +195,10 @@ impl Reverse<'_, '_> {
         }
         let shape = shape.done([count]);
         let mut sum = Code::of_index(1, &self.w.loc);
-        let sums = sum.read(total, &elt.leaves(), &[]);
+        let adjoint = self.w.ty(total).elt.clone();
+        let sums = sum.read(total, &adjoint.leaves(), &[]);
         let op = ArrayOp::Generate { shape: shape.clone(), f: sum.done(sums) };
-        let by = self.w.stmt(1, elt.clone(), op);
+        let by = self.w.stmt(1, adjoint, op);
         let mut first = Code::of_index(1, &self.w.loc);
         let values = first.inline(init, &[]);
         let op = ArrayOp::Generate { shape, f: first.done(values) };
