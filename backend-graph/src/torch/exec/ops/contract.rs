@@ -61,41 +61,59 @@ fn summed(t: &Tensor, outer: usize, ty: ScalarType) -> Result<Tensor> {
     Ok(t.f_sum_dim_intlist(axes, false, kind(ty))?)
 }
 
+/// An axis of both factors.
+struct Axis {
+    number: i64,
+    role: Role,
+    /// That of the two factors together.
+    extent: i64,
+    sizes: [i64; 2],
+    strides: [i64; 2],
+}
+
+/// What is said of one of the factors.
+fn of([left, right]: [i64; 2], is_right: bool) -> i64 {
+    if is_right { right } else { left }
+}
+
 struct Contraction<'a> {
     factors: [&'a Tensor; 2],
-    outer: usize,
     ty: ScalarType,
-    /// Of the axes that are not summed.
-    roles: Vec<Role>,
-    /// Of these, too.
-    extents: Vec<i64>,
+    outer: Vec<Axis>,
+    summed: Vec<Axis>,
 }
 
 impl Contraction<'_> {
     fn new<'a>(a: &'a Tensor, b: &'a Tensor, outer: usize, ty: ScalarType) -> Contraction<'a> {
-        let pairs: Vec<(i64, i64)> = a.size().into_iter().zip(b.size()).take(outer).collect();
-        let role = |pair: &(i64, i64)| match pair {
-            (1, _) => Role::Column,
-            (_, 1) => Role::Row,
-            _ => Role::Batch,
-        };
-        let (roles, extents) = pairs.iter().map(|p| (role(p), together(p.0, p.1))).unzip();
-        Contraction { factors: [a, b], outer, ty, roles, extents }
+        let both = a.size().into_iter().zip(b.size()).zip(a.stride().into_iter().zip(b.stride()));
+        let mut axes: Vec<Axis> = both
+            .zip(0..)
+            .map(|(((x, y), (dx, dy)), number)| {
+                let role = match (x, y) {
+                    (1, _) => Role::Column,
+                    (_, 1) => Role::Row,
+                    _ => Role::Batch,
+                };
+                Axis { number, role, extent: together(x, y), sizes: [x, y], strides: [dx, dy] }
+            })
+            .collect();
+        let summed = axes.split_off(outer.min(axes.len()));
+        Contraction { factors: [a, b], ty, outer: axes, summed }
     }
 
     /// How many elements there are along the axes of a role.
     fn count(&self, role: Role) -> i64 {
-        self.roles.iter().zip(&self.extents).filter(|(r, _)| **r == role).map(|(_, n)| n).product()
+        self.outer.iter().filter(|x| x.role == role).map(|x| x.extent).product()
     }
 
     fn run(mut self) -> Result<Tensor> {
         let [a, b] = self.factors;
-        let (left, right) = (a.size(), b.size());
-        let m = left[self.outer..].iter().product::<i64>();
+        let m = self.summed.iter().map(|x| x.extent).product::<i64>();
         let [batch, rows, columns] = [Role::Batch, Role::Row, Role::Column].map(|role| self.count(role));
-        let no_products = left[self.outer..] != right[self.outer..] || m == 0 || batch * rows * columns == 0;
+        let differ = self.summed.iter().any(|x| of(x.sizes, false) != of(x.sizes, true));
+        let no_products = differ || m == 0 || batch * rows * columns == 0;
         if no_products || rows == 1 && columns == 1 || self.is_batch_innermost(rows, columns) {
-            return summed(&a.f_mul(b)?, self.outer, self.ty);
+            return summed(&a.f_mul(b)?, self.outer.len(), self.ty);
         }
         self.split_rows();
         self.products(m)
@@ -104,31 +122,24 @@ impl Contraction<'_> {
     /// Whether the products are of matrices with vectors, and neighbours in memory belong to different ones: then the matrices
     /// would have to be moved, which takes longer than their products.
     fn is_batch_innermost(&self, rows: i64, columns: i64) -> bool {
-        let [a, b] = self.factors;
-        let matrices = if columns == 1 { a } else { b };
-        let innermost = |((stride, size), role): ((i64, i64), &Role)| stride == 1 && size > 1 && *role == Role::Batch;
-        (rows == 1 || columns == 1)
-            && matrices.stride().into_iter().zip(matrices.size()).zip(&self.roles).any(innermost)
+        let right = columns != 1;
+        let innermost = |x: &Axis| of(x.strides, right) == 1 && of(x.sizes, right) > 1 && x.role == Role::Batch;
+        (rows == 1 || columns == 1) && self.outer.iter().any(innermost)
     }
 
     /// Lets products of matrices be a batch along the axes of a factor that lie outside of those that are summed, if others lie
     /// inside of them: the factor is then read where it is, and the other one, which is smaller, repeated.
     fn split_rows(&mut self) {
         let [a, b] = self.factors;
-        for (t, other, own) in [(a, b, Role::Row), (b, a, Role::Column)] {
-            let (strides, sizes) = (t.stride(), t.size());
-            let summed = || strides[self.outer..].iter().zip(&sizes[self.outer..]).filter(|(_, n)| **n > 1);
-            let (Some((least, _)), Some((greatest, _))) =
-                (summed().min_by_key(|(s, _)| **s), summed().max_by_key(|(s, _)| **s))
-            else {
-                continue;
-            };
-            let all = || (0..self.outer).filter(|k| self.roles[*k] == own && sizes[*k] > 1);
-            let outside: Vec<usize> = all().filter(|k| strides[*k] > *greatest).collect();
-            let copies = outside.iter().map(|k| sizes[*k]).product::<i64>();
-            let pays = all().any(|k| strides[k] < *least) && other.numel() as i64 * copies <= t.numel() as i64;
-            if pays {
-                outside.into_iter().for_each(|k| self.roles[k] = Role::Batch);
+        for (right, own, t, other) in [(false, Role::Row, a, b), (true, Role::Column, b, a)] {
+            let strides = || self.summed.iter().filter(|x| of(x.sizes, right) > 1).map(|x| of(x.strides, right));
+            let (Some(least), Some(greatest)) = (strides().min(), strides().max()) else { continue };
+            let is_own = |x: &Axis| x.role == own && of(x.sizes, right) > 1;
+            let is_outside = |x: &Axis| is_own(x) && of(x.strides, right) > greatest;
+            let copies = self.outer.iter().filter(|x| is_outside(x)).map(|x| x.extent).product::<i64>();
+            let is_inside = |x: &Axis| is_own(x) && of(x.strides, right) < least;
+            if self.outer.iter().any(is_inside) && other.numel() as i64 * copies <= t.numel() as i64 {
+                self.outer.iter_mut().filter(|x| is_outside(x)).for_each(|x| x.role = Role::Batch);
             }
         }
     }
@@ -136,31 +147,29 @@ impl Contraction<'_> {
     /// As products of matrices with `m` terms.
     fn products(&self, m: i64) -> Result<Tensor> {
         let [a, b] = self.factors;
-        let mut axes: Vec<usize> = (0..self.outer).collect();
-        axes.sort_by_key(|k| self.roles[*k]);
+        let mut order: Vec<&Axis> = self.outer.iter().collect();
+        order.sort_by_key(|x| x.role);
         let [batch, rows, columns] = [Role::Batch, Role::Row, Role::Column].map(|role| self.count(role));
-        let matrices = |t: &Tensor, count: i64| -> Result<Tensor> {
-            let mut shape = t.size();
-            for (k, n) in self.extents.iter().enumerate().filter(|(k, _)| self.roles[*k] == Role::Batch) {
-                shape[k] = *n;
-            }
-            let all: Vec<i64> = axes.iter().map(|k| *k as i64).chain(self.outer as i64..t.dim() as i64).collect();
+        let matrices = |t: &Tensor, right: bool, count: i64| -> Result<Tensor> {
+            let extent = |x: &Axis| if x.role == Role::Batch { x.extent } else { of(x.sizes, right) };
+            let shape: Vec<i64> = self.outer.iter().map(extent).chain(self.summed.iter().map(|x| x.extent)).collect();
+            let all: Vec<i64> = order.iter().copied().chain(&self.summed).map(|x| x.number).collect();
             Ok(t.f_expand(shape, false)?.f_permute(all)?.f_reshape([batch, count, m])?)
         };
-        let (a, b) = (matrices(a, rows)?, matrices(b, columns)?.f_transpose(1, 2)?);
+        let (a, b) = (matrices(a, false, rows)?, matrices(b, true, columns)?.f_transpose(1, 2)?);
         let products = match batch {
             1 => a.f_select(0, 0)?.f_matmul(&b.f_select(0, 0)?)?,
             _ => a.f_bmm(&b)?,
         };
         // Of one term the product itself comes back.
         let products = if m == 1 { begun_with_zero(products)? } else { products };
-        let products = products.f_reshape(axes.iter().map(|k| self.extents[*k]).collect::<Vec<_>>())?;
-        if axes.is_sorted() {
+        let products = products.f_reshape(order.iter().map(|x| x.extent).collect::<Vec<_>>())?;
+        if order.is_sorted_by_key(|x| x.number) {
             return Ok(products);
         }
-        let mut back: Vec<i64> = (0..axes.len() as i64).collect();
-        back.sort_by_key(|k| axes[*k as usize]);
-        Ok(products.f_permute(back)?)
+        let mut back: Vec<(i64, i64)> = order.iter().map(|x| x.number).zip(0..).collect();
+        back.sort_unstable();
+        Ok(products.f_permute(back.into_iter().map(|(_, k)| k).collect::<Vec<_>>())?)
     }
 }
 

@@ -70,10 +70,10 @@ impl Convolution<'_> {
     fn products(&self, window: &[i64], first: i64, count: i64) -> Result<Tensor> {
         let spatial = window.len();
         let mut windows = self.x.shallow_clone();
-        for (k, extent) in window.iter().enumerate() {
-            let (stride, dilation) = (self.strides[k], self.dilations[k]);
-            let (start, places) = if k == 0 { (first * stride, count) } else { (0, self.places[k]) };
-            let at = Positions { start, lens: &[places, *extent], steps: &[stride, dilation], padded: false };
+        let between = self.strides.iter().zip(&self.dilations);
+        for (k, ((extent, places), (stride, dilation))) in window.iter().zip(&self.places).zip(between).enumerate() {
+            let (start, places) = if k == 0 { (first * stride, count) } else { (0, *places) };
+            let at = Positions { start, lens: &[places, *extent], steps: &[*stride, *dilation], padded: false };
             windows = unfold(&windows, 3 + 2 * k, &at)?;
         }
         // [image, group, place.., channel, window..], and an axis for the filters.
