@@ -148,10 +148,10 @@ impl Flattener<'_> {
             accesses.push(AxisAccess::Windows { axes, start: a.base, lens, steps, padded: true });
             found.push((a, *n));
         }
-        for (a, n) in found.iter() {
+        for (a, n) in found {
             for guard in &mut self.guards {
-                if guard.bounds.all.iter().any(|bound| bound.of == *a) {
-                    guard.read.push((a.clone(), *n));
+                if guard.bounds.all.iter().any(|bound| bound.of == a) {
+                    guard.read.push((a.clone(), n));
                 }
             }
         }
@@ -177,12 +177,9 @@ impl Flattener<'_> {
         let rank = self.b.rank(column);
         let part = |x: Value| self.b.rank(x) == rank && self.b.axes(x) != (1 << rank) - 1;
         let (mut at, mut checked) = (column, Vec::new());
-        let mut parts: Values = loop {
+        let parts: Values = loop {
+            at = self.b.unchecked(at, &mut checked);
             match self.b.def(at)? {
-                Op::Checked { .. } => {
-                    checked.push(at);
-                    at = self.b.beneath_checks(at);
-                }
                 Op::Broadcast(x, _) if part(*x) => break [*x].into_iter().collect(),
                 Op::Broadcast(x, _) => at = *x,
                 Op::Prim(PrimOp::MulP, args) if args.iter().all(|x| part(*x)) && self.b.scalar(column).is_float() => {
@@ -191,10 +188,7 @@ impl Flattener<'_> {
                 _ => return None,
             }
         };
-        for v in checked.into_iter().rev() {
-            parts = self.b.checked_with(v, &parts);
-        }
-        Some(parts)
+        Some(parts.into_iter().map(|part| self.b.after_checks(part, checked.clone())).collect())
     }
 
     /// Reads the one column of an array that is larger than what it is made of, at an index that is affine.
@@ -213,8 +207,10 @@ impl Flattener<'_> {
         let columns = self.smaller(flat.columns[*leaf as usize])?;
         // Components that nothing is read at are not looked at again.
         let read = columns.iter().fold(0, |axes, part| axes | self.b.axes(*part));
-        let unread = index.iter().zip(&flat.shape).enumerate().filter(|(k, _)| read >> k & 1 == 0);
-        for (_, (s, n)) in unread.collect::<Vec<_>>() {
+        for (k, (s, n)) in index.iter().zip(&flat.shape).enumerate() {
+            if read >> k & 1 == 1 {
+                continue;
+            }
             let a = self.indices.affine_of(*s)?;
             if !self.is_whole(&a, *n) && !self.is_guarded(&a, *n) {
                 let outside = a.outside(&mut self.b, *n);

@@ -24,6 +24,6 @@ pub(crate) struct Indices {
     pub(crate) borders: HashMap<Value, Borders>,
     /// What conditions say of indices.
     pub(crate) bounds: HashMap<Value, guarded::Bounds>,
-    /// The extents of arrays that are evaluated only if a lane demands them, by what they are if not.
+    /// Of an array that is evaluated only if a lane demands it, each extent (0 if none does) and what it is where one does.
     pub(crate) demanded: HashMap<Value, Value>,
 }

@@ -50,6 +50,7 @@ struct Term {
 }
 
 /// A tensor that a factor is a view of.
+#[derive(Clone)]
 struct Viewed {
     value: Value,
     along: Vec<Along>,
@@ -62,24 +63,20 @@ fn viewed(b: &Builder, factor: Value, windows: bool) -> Option<Viewed> {
     let plain = |axes: Axes| -> Vec<Along> { axes.into_iter().map(|a| a.map_or(Along::One, Along::Axis)).collect() };
     let mut at = Viewed { value: factor, along: plain(varying(b, factor).axes), checked: Vec::new() };
     // The last tensor that is read at windows, or else the first one.
-    let mut found = (!windows).then(|| at.copy());
+    let mut found = (!windows).then(|| at.clone());
     for _ in 0..MAX_VIEWS {
         let is_window = matches!(b.def(at.value), Some(Op::Unfold { .. }));
         if !at.step(b, windows) {
             break;
         }
         if is_window || !windows {
-            found = Some(at.copy());
+            found = Some(at.clone());
         }
     }
     found
 }
 
 impl Viewed {
-    fn copy(&self) -> Viewed {
-        Viewed { value: self.value, along: self.along.clone(), checked: self.checked.clone() }
-    }
-
     /// Goes to the operand of the view, if it is one that can be followed.
     fn step(&mut self, b: &Builder, windows: bool) -> bool {
         match b.def(self.value) {
@@ -136,11 +133,7 @@ impl Viewed {
 
     /// The tensor, after what the factor waited for.
     fn after_checks(&self, b: &mut Builder) -> Value {
-        let mut value = self.value;
-        for v in self.checked.iter().rev() {
-            value = b.checked_with(*v, &[value])[0];
-        }
-        value
+        b.after_checks(self.value, self.checked.clone())
     }
 
     fn has(&self, axis: usize) -> bool {
@@ -377,18 +370,19 @@ impl Viewed {
         for (k, along) in all.iter_mut().enumerate() {
             let Along::Window { start, terms, padded, .. } = along.clone() else { continue };
             let (start, len, step) = match terms[..] {
-                [] => (start, b.size(1), 1),
-                [term] => (start, term.len, term.step),
+                [] => {
+                    *along = Along::One;
+                    (start, b.size(1), 1)
+                }
+                [term] => {
+                    *along = Along::Axis(term.axis);
+                    (start, term.len, term.step)
+                }
                 _ => {
                     let (start, len) = range(b, start, &terms);
                     (start, len, 1)
                 }
             };
-            match terms[..] {
-                [] => *along = Along::One,
-                [term] => *along = Along::Axis(term.axis),
-                _ => {}
-            }
             let step = b.size(step);
             let (lens, steps) = (Values::from_slice(&[len]), Values::from_slice(&[step]));
             value = b.unfold(value, k as u32, Windows { start, lens, steps, padded });
