@@ -15,7 +15,8 @@
 //! graphs (`graph/verify.rs`), P of their plans (`plan/verify.rs` of `backend-graph`).
 //!
 //! When a run meets a fault, a second one finds out which fault is the first in the order of the program
-//! ([`Replay`](acc_core::exec::replay::Replay)). What that one runs has been through the `.._EXACT` passes: no program is simplified or fused.
+//! ([`Replay`](acc_core::exec::replay::Replay)). What that one runs has been through the `.._EXACT` passes: no program is simplified or fused,
+//! and derivatives evaluate nothing that the function did not.
 //!
 //! Derivatives are expanded early, so that nothing else knows of them, but after operators became sums, whose derivatives are simple. Segmented folds are replaced before simplification, since what replaces them is simplified, too.
 
@@ -32,13 +33,13 @@ pub const NATIVE: &[Pass] =
     &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, SINK_TRANSPOSES, CANONICAL, FUSE, LOWER];
 
 /// Those of its run after a fault.
-pub const NATIVE_EXACT: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, FUSE, LOWER];
+pub const NATIVE_EXACT: &[Pass] = &[DIFFERENTIATE_EXACT, SCAN_SEGMENTS, FUSE, LOWER];
 
 /// The passes of the graph executor, and of exports of graphs.
 pub const GRAPH: &[Pass] = &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, FLATTEN, REWRITE_GRAPH, PLAN];
 
 /// Those of its run after a fault.
-pub const GRAPH_EXACT: &[Pass] = &[DIFFERENTIATE, SCAN_SEGMENTS, FLATTEN, REWRITE_GRAPH, PLAN];
+pub const GRAPH_EXACT: &[Pass] = &[DIFFERENTIATE_EXACT, SCAN_SEGMENTS, FLATTEN, REWRITE_GRAPH, PLAN];
 
 /// The rules of programs: `acc_core::verify`.
 const PROGRAMS: &str = "V1 to V10";
@@ -61,6 +62,12 @@ const DIFFERENTIATE: Pass = Pass {
     before: PROGRAMS,
     after: "V1 to V10; no derivative is left",
     run: Run::Program(differentiate::pass),
+};
+
+const DIFFERENTIATE_EXACT: Pass = Pass {
+    what: "derivatives become ordinary code that has no fault but those of the function",
+    run: Run::Program(differentiate::exact),
+    ..DIFFERENTIATE
 };
 
 const SCAN_SEGMENTS: Pass = Pass {

@@ -159,7 +159,8 @@ impl<'p> Ruled<'p> {
         out.finish()
     }
 
-    /// The sum over the arguments of their tangents times these adjoints, as a number of type `ty`.
+    /// The sum over the arguments of their tangents times these adjoints, as a number of type `ty`. What has an adjoint of 0
+    /// contributes nothing, whatever its tangent.
     fn product(
         &self,
         m: &mut Machine<'p, Jet>,
@@ -178,7 +179,7 @@ impl<'p> Ruled<'p> {
                 m.step()?;
                 for (x, xbar) in floats(x, position)?.into_iter().zip(xbar.element(position)?) {
                     let Some(dx) = x.split(level).1 else { continue };
-                    let product = Jets.prim(PrimOp::MulP, &[dx, xbar]).map_err(failed)?;
+                    let product = Jet::times_slope(&xbar, dx).map_err(failed)?;
                     let product = product.cast(ScalarType::F64).map_err(failed)?;
                     sum = Jets.prim(PrimOp::AddP, &[sum, product]).map_err(failed)?;
                 }

@@ -67,12 +67,12 @@ pub fn free_arrays(block: &Block) -> Vec<ArrayId> {
     dedup(out).into_iter().filter(|a| !defined.contains(a)).collect()
 }
 
-/// For each statement of a block, whether it is evaluated whenever the block is: its value is needed by the results
+/// For each statement of a block with these results, whether it is evaluated whenever the block is: its value is needed by the results
 /// through statements that are evaluated too. The others are evaluated on demand.
-pub fn strict_statements(block: &Block) -> Vec<bool> {
-    let mut strict = vec![false; block.stmts.len()];
-    let mut needed: HashSet<ArrayId> = block.results.iter().copied().collect();
-    for (k, s) in block.stmts.iter().enumerate().rev() {
+pub fn strict_statements(stmts: &[Stmt], results: &[ArrayId]) -> Vec<bool> {
+    let mut strict = vec![false; stmts.len()];
+    let mut needed: HashSet<ArrayId> = results.iter().copied().collect();
+    for (k, s) in stmts.iter().enumerate().rev() {
         if s.results.iter().any(|r| needed.contains(r)) {
             strict[k] = true;
             needed.extend(arrays_needed(s));

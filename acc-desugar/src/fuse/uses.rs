@@ -89,7 +89,7 @@ impl<'a> Uses<'a> {
     fn block(&mut self, b: &'a Block) -> usize {
         let block = self.holder.len();
         self.holder.push(None);
-        let strict = acc_core::ir::strict_statements(b);
+        let strict = acc_core::ir::strict_statements(&b.stmts, &b.results);
         for (s, strict) in b.stmts.iter().zip(strict) {
             let inner: Vec<usize> = s.op.blocks().into_iter().map(|b| acc_core::grow_stack(|| self.block(b))).collect();
             inner.into_iter().for_each(|b| self.holder[b] = Some(self.sites.len()));

@@ -302,7 +302,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn statements(&self, b: &Block, plan: &mut Plan) -> Result<BlockPlan, Error> {
-        let strict = strict_statements(b);
+        let strict = strict_statements(&b.stmts, &b.results);
         let mut steps = Vec::new();
         let mut step_is_strict = Vec::new();
         let units = self.units(b);

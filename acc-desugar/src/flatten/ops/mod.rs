@@ -27,7 +27,7 @@ use std::sync::Arc;
 impl Flattener<'_> {
     /// The statements of a block, in the innermost body.
     pub(crate) fn statements(&mut self, block: &Block) {
-        let strict = strict_statements(block);
+        let strict = strict_statements(&block.stmts, &block.results);
         for (s, strict) in block.stmts.iter().zip(&strict) {
             if *strict {
                 self.scope.eager.extend(s.results.iter().copied());

@@ -11,6 +11,7 @@
 //! The interpreter computes derivatives of the program as it was written, by jets: the two must agree.
 
 mod dual;
+mod extents;
 mod indices;
 mod inline;
 mod notes;
@@ -33,10 +34,20 @@ use writer::Writer;
 
 /// Expands all derivatives.
 pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {
+    expand(program, settings, false)
+}
+
+/// The same, where derivatives also evaluate no more than the function does, at the price of more operations. What an array
+/// would contribute that the function may not have evaluated is computed where its adjoint is not all 0.
+pub(crate) fn exact<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {
+    expand(program, settings, true)
+}
+
+fn expand<'p>(program: &'p Program, settings: &Settings<'_>, exact: bool) -> Result<Cow<'p, Program>, Error> {
     if !program.has_derivatives() && !program.has_rules() {
         return Ok(Cow::Borrowed(program));
     }
-    let mut e = Expander::new(program, settings);
+    let mut e = Expander::new(program, settings, exact);
     let body = e.block(&program.body)?;
     let expanded = Program { types: e.w.types, names: program.names.clone(), body };
     inline::pass(expanded, settings.limits).map(Cow::Owned)
@@ -61,7 +72,7 @@ pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<
 /// # Ok::<(), acc_core::Error>(())
 /// ```
 pub fn explain(program: &Program, settings: &Settings<'_>) -> Result<Vec<Note>, Error> {
-    let mut e = Expander::new(program, settings);
+    let mut e = Expander::new(program, settings, false);
     e.block(&program.body)?;
     Ok(e.w.into_notes())
 }
@@ -75,8 +86,8 @@ struct Expander<'a> {
 }
 
 impl<'a> Expander<'a> {
-    fn new(program: &Program, settings: &Settings<'a>) -> Expander<'a> {
-        Expander { w: Writer::new(program.types.clone(), settings), known: HashMap::new(), derivatives: 0 }
+    fn new(program: &Program, settings: &Settings<'a>, exact: bool) -> Expander<'a> {
+        Expander { w: Writer::new(program.types.clone(), settings, exact), known: HashMap::new(), derivatives: 0 }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Writing statements.
 
+use super::extents::KnownExtents;
 use super::notes::Note;
 use crate::settings::Settings;
 use acc_core::ad::Code;
@@ -20,13 +21,26 @@ pub(super) struct Writer<'a> {
     pub(super) limits: &'a RunLimits,
     /// How many states of a loop are kept for its reverse derivative, beside the first one.
     pub(super) kept_states: usize,
+    /// Whether nothing is evaluated for adjoints that are all 0, where the function may not evaluate it.
+    pub(super) exact: bool,
+    known: KnownExtents,
     notes: Vec<Note>,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>) -> Writer<'a> {
+    pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>, exact: bool) -> Writer<'a> {
         let &Settings { limits, kept_states, .. } = settings;
-        Writer { types, stmts: Vec::new(), loc: Loc::unknown(), operation: "", limits, kept_states, notes: Vec::new() }
+        Writer {
+            types,
+            stmts: Vec::new(),
+            loc: Loc::unknown(),
+            operation: "",
+            limits,
+            kept_states,
+            exact,
+            known: KnownExtents::default(),
+            notes: Vec::new(),
+        }
     }
 
     pub(super) fn ty(&self, a: ArrayId) -> &ArrayType {
@@ -77,8 +91,16 @@ impl<'a> Writer<'a> {
     /// The extents of an array, as a closed function.
     pub(super) fn extents_of(&self, a: ArrayId) -> Fun {
         let mut c = self.code([]);
-        let extents: Vec<_> = (0..self.rank(a)).map(|axis| c.extent(a, axis)).collect();
+        let extents = self.known.extents(&mut c, a, self.rank(a));
         c.done(extents)
+    }
+
+    /// Notes the extents of a statement's result, if it is not to be evaluated for these.
+    pub(super) fn note_extents(&mut self, s: &Stmt) {
+        if self.exact {
+            let types = &self.types;
+            self.known.note(s, &|a| types[a.index()].rank, &s.loc);
+        }
     }
 
     /// Tangents or adjoints of an array that are all 0.

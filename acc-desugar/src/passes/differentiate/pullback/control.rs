@@ -3,7 +3,8 @@
 use super::super::copy;
 use super::Reverse;
 use acc_core::Error;
-use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, Stmt};
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, PrimOp, Stmt};
 use std::collections::{HashMap, HashSet};
 
 /// A branch that was gone through.
@@ -18,11 +19,58 @@ impl Reverse<'_, '_> {
         let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.take(*y)).collect();
         self.w.note("the branch taken is computed again and gone through");
         let sides = [self.side(then, &by)?, self.side(else_, &by)?];
+        self.joined(s, cond.clone(), sides);
+        Ok(())
+    }
+
+    /// Goes back through a statement, computed once more, where an adjoint of its results is not all 0.
+    pub(super) fn unless_zero(&mut self, s: &Stmt) -> Result<(), Error> {
+        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.take(*y)).collect();
+        let flags: Vec<ArrayId> = by.iter().flatten().map(|by| self.is_not_zero(*by)).collect();
+        let mut cond = self.w.code([]);
+        let mut any = cond.truth(false);
+        for flag in flags {
+            let flag = cond.read(flag, &[ScalarType::Bool], &[])[0];
+            any = cond.two(PrimOp::OrP, any, flag);
+        }
+        let cond = cond.done([any]);
+        let alone = Block { params: Vec::new(), stmts: vec![s.clone()], results: s.results.to_vec() };
+        let sides = [self.side(&alone, &by)?, Side { stmts: Vec::new(), adjoints: HashMap::new() }];
+        self.joined(s, cond, sides);
+        Ok(())
+    }
+
+    /// Whether an array of floats holds anything but zeros, as an array of rank 0.
+    fn is_not_zero(&mut self, a: ArrayId) -> ArrayId {
+        let (rank, leaves) = (self.w.rank(a), self.w.elt(a).leaves());
+        let mut f = self.w.code(leaves);
+        let mut any = f.truth(false);
+        for v in f.params() {
+            let zero = f.zero_like(v);
+            let other = f.two(PrimOp::NeP, v, zero);
+            any = f.two(PrimOp::OrP, any, other);
+        }
+        let op = ArrayOp::Map { xs: vec![a], f: f.done([any]), indexed: false };
+        let mut flags = self.w.stmt(rank, ScalarType::Bool.into(), op);
+        for rank in (0..rank).rev() {
+            let mut or = self.w.code([ScalarType::Bool, ScalarType::Bool]);
+            let both = or.params();
+            let either = or.two(PrimOp::OrP, both[0], both[1]);
+            let mut init = self.w.code([]);
+            let none = init.truth(false);
+            let op = ArrayOp::Fold { xs: flags, f: or.done([either]), init: Some(init.done([none])) };
+            flags = self.w.stmt(rank, ScalarType::Bool.into(), op);
+        }
+        flags
+    }
+
+    /// Contributes the adjoints of one of two sides.
+    fn joined(&mut self, s: &Stmt, cond: Fun, sides: [Side; 2]) {
         let mut around: Vec<ArrayId> = sides.iter().flat_map(|side| side.adjoints.keys().copied()).collect();
         around.sort();
         around.dedup();
         if around.is_empty() {
-            return Ok(());
+            return;
         }
         let mut blocks = Vec::new();
         for side in sides {
@@ -33,7 +81,7 @@ impl Reverse<'_, '_> {
             let stmts = side.stmts.into_iter().chain(zeros).collect();
             blocks.push(Block { params: Vec::new(), stmts, results });
         }
-        let (Some(else_), Some(then)) = (blocks.pop(), blocks.pop()) else { return Ok(()) };
+        let (Some(else_), Some(then)) = (blocks.pop(), blocks.pop()) else { return };
         let mut results = Vec::new();
         for a in &around {
             let ty = ArrayType { rank: self.w.rank(*a), elt: self.w.tangent_elt(*a) };
@@ -41,13 +89,12 @@ impl Reverse<'_, '_> {
         }
         self.w.stmts.push(Stmt {
             results: results.iter().copied().collect(),
-            op: ArrayOp::If { cond: cond.clone(), then, else_ },
+            op: ArrayOp::If { cond, then, else_ },
             loc: s.loc.clone(),
         });
         for (a, adjoint) in around.into_iter().zip(results) {
             self.contribute(a, adjoint);
         }
-        Ok(())
     }
 
     /// A branch, evaluated once more and gone through.

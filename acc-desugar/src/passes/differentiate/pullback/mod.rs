@@ -25,7 +25,7 @@ use acc_core::Error;
 use acc_core::ad::{self, Activity, Code};
 use acc_core::data::EltType;
 use acc_core::grow_stack;
-use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Class, Fun, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Class, Fun, Stmt, Val, strict_statements};
 use adjoint::Adjoint;
 use std::collections::HashMap;
 
@@ -39,7 +39,7 @@ pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, by: &[ArrayId]) -> Resul
     for (y, by) in with_adjoint.into_iter().zip(by) {
         r.contribute(y, *by);
     }
-    r.statements(&f.stmts)?;
+    r.statements(&f.stmts, &f.results)?;
     if let Some(captured) = r.activity.captured() {
         return Err(ad::captured(captured.clone()));
     }
@@ -64,12 +64,14 @@ impl Reverse<'_, '_> {
         self.activity.is_active(a)
     }
 
-    fn statements(&mut self, stmts: &[Stmt]) -> Result<(), Error> {
-        for s in stmts.iter().rev() {
+    /// Goes back through the statements of a block with these results.
+    fn statements(&mut self, stmts: &[Stmt], results: &[ArrayId]) -> Result<(), Error> {
+        let evaluated = if self.w.exact { strict_statements(stmts, results) } else { vec![true; stmts.len()] };
+        for (s, evaluated) in stmts.iter().zip(evaluated).rev() {
             self.w.limits.check()?;
             if s.results.iter().any(|r| self.adjoints.contains_key(r)) {
                 self.w.at(s);
-                grow_stack(|| self.stmt(s))?;
+                grow_stack(|| if evaluated { self.stmt(s) } else { self.unless_zero(s) })?;
             }
         }
         Ok(())
@@ -160,7 +162,8 @@ impl Reverse<'_, '_> {
         for (y, by) in by {
             self.contribute(*y, *by);
         }
-        self.statements(stmts)
+        let results: Vec<ArrayId> = by.iter().map(|(y, _)| *y).collect();
+        self.statements(stmts, &results)
     }
 
     /// Goes back through an operation with this adjoint of its result.
@@ -236,6 +239,7 @@ impl Reverse<'_, '_> {
     /// Notes which arrays have the extents of others.
     fn note_shapes(&mut self, stmts: &[Stmt]) {
         for s in stmts {
+            self.w.note_extents(s);
             let Some(&y) = s.results.first() else { continue };
             let shape = match &s.op {
                 ArrayOp::Map { .. } | ArrayOp::Stencil { .. } => self.common_shape(s.op.arrays()),

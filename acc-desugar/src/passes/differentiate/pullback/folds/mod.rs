@@ -176,33 +176,13 @@ impl Reverse<'_, '_> {
         Ok(self.adjoint_of(&lanes, &swept, rank, elt))
     }
 
-    /// What an initial value reads has the sum of the adjoints of all rows. Where there is no row nobody evaluates it: it is the
-    /// element of a vector that is empty then.
+    /// What an initial value reads has the sum of the adjoints of all rows.
     pub(super) fn initial(&mut self, init: Option<&Fun>, of_rows: ArrayId) -> Result<(), Error> {
         let Some(init) = init.filter(|f| self.reads_active(f)) else { return Ok(()) };
         let total = self.fold_axes(of_rows, &[]);
         let elt = EltType::tuple(init.result_types().map(EltType::Scalar));
-        let rank = self.w.rank(of_rows);
-        if rank == 0 {
-            let op = ArrayOp::Generate { shape: self.w.code([]).done([]), f: init.clone() };
-            return self.through(ArrayType { rank: 0, elt }, op, total);
-        }
-        let mut shape = self.w.code([]);
-        let mut count = shape.int(1);
-        for axis in 0..rank {
-            let n = shape.extent(of_rows, axis);
-            count = shape.two(PrimOp::MinP, count, n);
-        }
-        let shape = shape.done([count]);
-        let mut sum = Code::of_index(1, &self.w.loc);
-        let adjoint = self.w.ty(total).elt.clone();
-        let sums = sum.read(total, &adjoint.leaves(), &[]);
-        let op = ArrayOp::Generate { shape: shape.clone(), f: sum.done(sums) };
-        let by = self.w.stmt(1, adjoint, op);
-        let mut first = Code::of_index(1, &self.w.loc);
-        let values = first.inline(init, &[]);
-        let op = ArrayOp::Generate { shape, f: first.done(values) };
-        self.through(ArrayType { rank: 1, elt }, op, by)
+        let op = ArrayOp::Generate { shape: self.w.code([]).done([]), f: init.clone() };
+        self.through(ArrayType { rank: 0, elt }, op, total)
     }
 }
 
