@@ -26,16 +26,16 @@ pub use limits::{CancelToken, Charge, Meter, RunLimits};
 pub use memory::grow_stack;
 
 #[doc(hidden)]
-pub use acc_core_derive::{FacadeArrays, FacadeElt};
+pub use acc_core_derive::{FacadeArrays, FacadeElt, einsum_of as __einsum_of, tensor_of as __tensor_of};
 
 /// What programs import.
 pub mod prelude {
     pub use crate::api::*;
-    pub use crate::axes;
     pub use crate::error::Error;
     pub use crate::exec::Backend;
     pub use crate::interp::Interpreter;
     pub use crate::limits::{CancelToken, RunLimits};
+    pub use crate::{axes, einsum, tensor};
     pub use acc_core_derive::{Arrays, Elt};
     pub use either::Either;
     pub use half::f16;

@@ -1,9 +1,11 @@
-//! `#[derive(Elt)]`: structs and enums as array elements. `#[derive(Arrays)]`: structs of arrays.
+//! `#[derive(Elt)]`: structs and enums as array elements. `#[derive(Arrays)]`: structs of arrays. `tensor!` and `einsum!`:
+//! expressions by indices.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 mod arrays;
 mod enums;
 mod structs;
+mod tensor;
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -37,6 +39,20 @@ pub fn derive_arrays(input: proc_macro::TokenStream) -> proc_macro::TokenStream 
 #[proc_macro_derive(FacadeArrays)]
 pub fn derive_facade_arrays(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     arrays_of(input, &quote!(::acc_array::__core))
+}
+
+/// What `tensor!` of acc-core passes on, its path first.
+#[doc(hidden)]
+#[proc_macro]
+pub fn tensor_of(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    tensor::tensor(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
+}
+
+/// What `einsum!` of acc-core passes on, its path first.
+#[doc(hidden)]
+#[proc_macro]
+pub fn einsum_of(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
+    tensor::einsum(input.into()).unwrap_or_else(syn::Error::into_compile_error).into()
 }
 
 fn arrays_of(input: proc_macro::TokenStream, core: &TokenStream) -> proc_macro::TokenStream {

@@ -8,6 +8,7 @@ mod host;
 mod named;
 mod networks;
 mod scalars;
+mod tensor;
 mod types;
 
 pub use arrays::arithmetic::ArrayOperand;
@@ -71,6 +72,8 @@ pub use scalars::floating::{Floating, from_rational, pi};
 pub use scalars::operators::{FromScalar, SameWidth, bitcast};
 pub use scalars::real_float::{RealFloat, encode_float};
 pub use scalars::rounding::RealFrac;
+#[doc(hidden)]
+pub use tensor::{tensor_operand, tensor_scope};
 pub use types::acc::{Acc, AccOf, Arrays, IntoAcc};
 pub use types::array::{Array, Matrix, NdShape, Scalar, Vector};
 pub use types::class::{Extremes, Fractional, HasRem, Integral, Num, NumScalar, Signed};

@@ -4,19 +4,25 @@ use acc_core::ad::derivative_of;
 use acc_core::data::{ArrayData, EltType, Lit, Prim, ScalarType};
 use acc_core::ir::{Mode, Program};
 use acc_core::{Executor, Interpreter, RunLimits, text, verify};
-use acc_desugar::pipeline::NATIVE;
-use acc_desugar::{KEPT_STATES, Rules, Settings, pass};
+use acc_desugar::pass::{self, Pass};
+use acc_desugar::pipeline::{NATIVE, NATIVE_EXACT};
+use acc_desugar::{KEPT_STATES, Rules, Settings};
 
 /// The program with its derivatives expanded.
 pub fn expanded(p: &Program) -> Program {
-    expanded_with(p, KEPT_STATES)
+    expanded_by(NATIVE, p, KEPT_STATES)
 }
 
 /// The same, where loops keep so many states.
 pub fn expanded_with(p: &Program, kept_states: usize) -> Program {
+    expanded_by(NATIVE, p, kept_states)
+}
+
+/// The same, by the pass of this list.
+fn expanded_by(passes: &[Pass], p: &Program, kept_states: usize) -> Program {
     let (rules, limits) = (Rules::all(), RunLimits::none());
     let settings = Settings { kept_states, ..Settings::new(&rules, &limits) };
-    let stage = pass::until(NATIVE, "differentiate", p, &settings).expect("a pass");
+    let stage = pass::until(passes, "differentiate", p, &settings).expect("a pass");
     let made = stage.unwrap_or_else(|e| panic!("{e}\n{p:#}"));
     let made = made.into_program().expect("a program").into_owned();
     verify::verify(&made, Some("differentiate")).unwrap_or_else(|e| panic!("{e}\n{p:#}\n{made:#}"));
@@ -89,19 +95,26 @@ pub fn check(source: &str, args: &[ArrayData]) {
         let derivative = derivative_of(&p, mode);
         verify::verify(&derivative, None).unwrap_or_else(|e| panic!("{e}\n{derivative:#}"));
         let all: Vec<ArrayData> = args.iter().chain(along).cloned().collect();
-        let (want, made) = (run(&derivative, &all), expanded(&derivative));
-        let got = run(&made, &all);
-        let same = want.iter().zip(&got).all(|(a, b)| near(a, b));
-        assert!(same, "{mode:?} of\n{p:#}\nis\n{want:#?}\nand not\n{got:#?}\nof\n{made:#}");
+        let want = run(&derivative, &all);
+        let mut got = Vec::new();
+        for passes in [NATIVE_EXACT, NATIVE] {
+            let made = expanded_by(passes, &derivative, KEPT_STATES);
+            got = run(&made, &all);
+            let same = want.iter().zip(&got).all(|(a, b)| near(a, b));
+            assert!(same, "{mode:?} of\n{p:#}\nis\n{want:#?}\nand not\n{got:#?}\nof\n{made:#}");
+        }
         found.push(got[values.len()..].to_vec());
         // Once more, of what was expanded and of what was not.
         let second = derivative_of(&derivative, Mode::Forward);
         let more = tangents(&all, &mut numbers);
         let all: Vec<ArrayData> = all.into_iter().chain(more).collect();
-        let (want, made) = (run(&second, &all), expanded(&second));
-        let got = run(&made, &all);
-        let same = want.iter().zip(&got).all(|(a, b)| near(a, b));
-        assert!(same, "Forward of {mode:?} of\n{p:#}\nis\n{want:#?}\nand not\n{got:#?}\nof\n{made:#}");
+        let want = run(&second, &all);
+        for passes in [NATIVE_EXACT, NATIVE] {
+            let made = expanded_by(passes, &second, KEPT_STATES);
+            let got = run(&made, &all);
+            let same = want.iter().zip(&got).all(|(a, b)| near(a, b));
+            assert!(same, "Forward of {mode:?} of\n{p:#}\nis\n{want:#?}\nand not\n{got:#?}\nof\n{made:#}");
+        }
     }
     let dot = |a: &[ArrayData], b: &[ArrayData]| -> f64 {
         let value = |l: Lit| match l.ty {

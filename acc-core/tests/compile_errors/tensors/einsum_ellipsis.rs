@@ -1,0 +1,6 @@
+use acc_core::prelude::*;
+
+fn main() {
+    let (a, b) = (use_(&Matrix::from([[1.0]])), use_(&Matrix::from([[1.0]])));
+    let _ = einsum!("...j,jk->...k", a, b);
+}
