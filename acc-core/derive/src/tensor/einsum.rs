@@ -25,7 +25,7 @@ pub(crate) fn einsum(input: TokenStream) -> Result<TokenStream> {
     let span = text.span().resolved_at(Span::mixed_site());
     if letters.operands.len() != operands.len() {
         let (said, given) = (letters.operands.len(), operands.len());
-        let message = format!("the text has the indices of {said} arrays, but {given} are given");
+        let message = format!("the text is about {said} arrays, and {given} after it");
         return Err(Error::new(span, message));
     }
     let names: Vec<Ident> =

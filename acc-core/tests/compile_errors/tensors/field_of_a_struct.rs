@@ -1,6 +1,10 @@
 use acc_core::prelude::*;
 
+struct Model {
+    weights: Acc<Matrix<f64>>,
+}
+
 fn main() {
-    let (a, b) = (use_(&Matrix::from([[1.0]])), use_(&Matrix::from([[1.0]])));
-    let _ = tensor!([i, j] (a, b).0[i, j]);
+    let m = Model { weights: use_(&Matrix::from([[1.0]])) };
+    let _ = tensor!([i, j] m.weights[i, j]);
 }

@@ -5,11 +5,23 @@
 //! so beside a slope that is infinite, and where an array holds an infinity (`docs/SEMANTICS.md`). What a branch contributes
 //! that is not taken is no such case: the function has a slope there, and has the same one nearby.
 
+use super::moved_operands::moved_operands;
 use super::points::{nearby, numbers};
 use super::{Arc, ArrayData, Program, interpreted};
 
 /// How far the derivative at a point nearby may be off, in parts of the greatest number, where there is no edge.
 const MAX_CHANGE: f64 = 0.05;
+
+/// Whether fewer of a derivative's numbers are infinite or none than these, once the functions in it are evaluated beside the
+/// points at which they have no finite slope.
+pub(super) fn is_at_singular_slopes(
+    derivative: &Program,
+    got: &[ArrayData],
+    run: impl Fn(&Arc<Program>) -> Option<Vec<ArrayData>>,
+) -> bool {
+    let others = |all: &[ArrayData]| all.iter().flat_map(numbers).filter(|x| !x.is_finite()).count();
+    moved_operands(derivative).into_iter().any(|p| run(&Arc::new(p)).is_some_and(|moved| others(&moved) < others(got)))
+}
 
 /// Whether a derivative, with the interpreter's results at the first arguments, is another one nearby, or one of a program that
 /// computes with infinities.
