@@ -3,6 +3,7 @@
 /// Arrays: their types, construction, shapes and parts of them.
 pub mod array {
     pub use acc_core::FacadeArrays as Arrays;
+    pub use acc_core::{einsum, tensor};
     pub use acc_core::api::{
         Acc, AccOf, All, Any, Array, ArrayOperand, Arrays, Count, DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8,
         DIM9, Dim, Extendable, FoldPart, FoldSpec, HostArgs, IntoAcc, IntoIx, IntoMaybeIx, IntoShape, IxExp, IxPart,

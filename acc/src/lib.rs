@@ -38,6 +38,7 @@
 //! | filters | `filter`, `compact`, `expand` | [`Acc`] |
 //! | stencils | `stencil`, `istencil`, [`Edge`](stencil::Edge), windows | [`stencil`] |
 //! | networks | `conv`, `max_pool`, `mean_pool`, `patches`, `softmax`, `cross_entropy`, `dropout`, optimisers | [`Acc`], [`network`] |
+//! | tensor expressions | `tensor!`, `einsum!` | [`array`](mod@array) |
 //! | named axes | `axes!`, `each`, `total`, `most`, `accumulate` | [`named`] |
 //! | sorting | `sort`, `sort_by_key`, `argsort`, `unique` | [`Acc`] |
 //! | branches and loops | `cond`, `while_`, `acond`, `awhile`, `aiterate`, `afor`, `match_` | [`control`] |
@@ -79,6 +80,10 @@ struct Gradients;
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/DEX.md")]
 struct Dex;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/TENSORS.md")]
+struct Tensors;
 
 #[cfg(feature = "npy")]
 pub use families::npy;

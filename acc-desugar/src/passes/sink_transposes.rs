@@ -1,8 +1,8 @@
 //! Transpositions sink below element-wise statements: these are computed in the order in which their operands lie in
 //! memory, and transposed afterwards.
 //!
-//! `map f (transpose a)` becomes `transpose (map f a)`, with any number of operands and any order of the axes, and so on
-//! through chains of such statements. A transposition that is computed where it is read costs nothing; results in between that
+//! `map f (transpose a)` becomes `transpose (map f a)`, with any number of operands and any order of the axes, a check of a
+//! transposed array the transposition of the checked one, and so on through chains of such statements. A transposition that is computed where it is read costs nothing; results in between that
 //! are stored have the order of what they are computed of, so that neighbours are next to each other in both.
 
 use crate::analysis::extents::Extents;
@@ -137,15 +137,21 @@ impl Pass {
 
     /// Computes a statement over transposed arrays as these lie in memory, and transposes its result; whether it is one.
     fn transposed(&mut self, s: &Stmt, out: &mut Vec<Stmt>) -> bool {
-        let (ArrayOp::Map { f, xs, indexed: false }, Some(&result)) = (&s.op, s.results.first()) else { return false };
+        let xs = match &s.op {
+            ArrayOp::Map { xs, indexed: false, .. } => &xs[..],
+            ArrayOp::Check { xs, .. } => std::slice::from_ref(xs),
+            _ => return false,
+        };
+        let Some(&result) = s.results.first() else { return false };
         let Some(order) = xs.iter().find_map(|x| self.transposed.get(x)).map(|t| t.order.clone()) else { return false };
         let mut stmts = Vec::new();
-        let operands = xs.iter().map(|&x| self.operand(x, &order, &s.loc, &mut stmts));
-        let Some(xs) = operands.collect::<Option<Vec<_>>>() else { return false };
+        let operands = xs.iter().map(|&x| Some((x, self.operand(x, &order, &s.loc, &mut stmts)?)));
+        let Some(operands) = operands.collect::<Option<HashMap<_, _>>>() else { return false };
         out.extend(stmts);
         let of = self.array(self.types[result.index()].clone());
         let stmt = |result, op| Stmt { results: smallvec![result], op, loc: s.loc.clone() };
-        out.push(stmt(of, ArrayOp::Map { f: f.clone(), xs, indexed: false }));
+        let mut operand = |a| operands.get(&a).copied().unwrap_or(a);
+        out.push(stmt(of, crate::map_op(&s.op, &mut Fun::clone, &mut operand, &mut |b, _| b.clone())));
         out.push(stmt(result, transposition(of, &order, &s.loc)));
         self.transposed.insert(result, Transposed { of, order });
         self.changes = true;
@@ -263,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn maps_come_before_transpositions() {
+    fn maps_and_checks_come_before_transpositions() {
         let double = "m: [2]f32 = map(t, f: |%x: f32| add(%x, %x))";
         assert_eq!(names_of(&format!("{double} yield m")).unwrap(), ["backpermute", "map", "backpermute"]);
         let chain = format!("{double} n: [2]f32 = map(m, t, f: |%x: f32, %y: f32| mul(%x, %y)) yield n");
@@ -273,6 +279,8 @@ mod tests {
             m: [2]f32 = map(t, r, f: |%x: f32, %y: f32| sub(%x, %y)) yield m";
         let names = ["backpermute", "replicate", "replicate", "zip_with", "backpermute"];
         assert_eq!(names_of(with_rows).unwrap(), names);
+        let checked = r#"m: [2]f32 = check(t, ok: || eq(extent(t, 0), extent(v, 0)), message: "columns") yield m"#;
+        assert_eq!(names_of(checked).unwrap(), ["backpermute", "check", "backpermute"]);
     }
 
     /// The orders of axes that a fold over an array of rank 3 in another order leaves, of all that change it.

@@ -4,4 +4,5 @@ mod compile_once;
 mod derivatives;
 mod matrix;
 mod named;
+mod tensor;
 mod without_checks;

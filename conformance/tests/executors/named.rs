@@ -17,7 +17,7 @@ fn counts(executor: &str, program: &std::sync::Arc<acc_core::ir::Program>) -> Ve
 
 /// Both functions have as many kernels, and launches of as many graph operations.
 #[track_caller]
-fn equal_code<P, Q, A: Arrays, B: Arrays>(named: impl AccFn<P, A>, plain: impl AccFn<Q, B>) {
+pub fn equal_code<P, Q, A: Arrays, B: Arrays>(named: impl AccFn<P, A>, plain: impl AccFn<Q, B>) {
     let (named, plain) = (compile(named).expect("names"), compile(plain).expect("combinators"));
     for executor in ["native", "graph"] {
         let (of_names, of_combinators) = (counts(executor, named.program()), counts(executor, plain.program()));

@@ -14,6 +14,7 @@ mod scan;
 mod segments;
 mod sort;
 mod stencil;
+mod tensor;
 
 use super::Case;
 
@@ -33,6 +34,7 @@ pub(super) fn cases() -> Vec<Case> {
         segments::cases(),
         sort::cases(),
         stencil::cases(),
+        tensor::cases(),
     ]
     .concat()
 }
