@@ -38,7 +38,8 @@ pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<
 }
 
 /// The same, where derivatives also evaluate no more than the function does, at the price of more operations. What an array
-/// would contribute that the function may not have evaluated is computed where its adjoint is not all 0.
+/// would contribute that the function may not have evaluated is computed where its adjoint is not all 0, but in a derivative
+/// of which another one is taken.
 pub(crate) fn exact<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {
     expand(program, settings, true)
 }
@@ -83,11 +84,13 @@ struct Expander<'a> {
     known: HashMap<ArrayId, ArrayId>,
     /// How many derivatives the block is in.
     derivatives: usize,
+    /// Whether derivatives evaluate no more than their functions.
+    exact: bool,
 }
 
 impl<'a> Expander<'a> {
     fn new(program: &Program, settings: &Settings<'a>, exact: bool) -> Expander<'a> {
-        Expander { w: Writer::new(program.types.clone(), settings, exact), known: HashMap::new(), derivatives: 0 }
+        Expander { w: Writer::new(program.types.clone(), settings), known: HashMap::new(), derivatives: 0, exact }
     }
 }
 
@@ -133,6 +136,8 @@ impl Expander<'_> {
             let op = ArrayOp::Map { xs: vec![*x], f: c.done(same), indexed: false };
             self.w.stmts.push(Stmt { results: [*p].into_iter().collect(), op, loc: s.loc.clone() });
         }
+        // An adjoint that is 0 at the point may have tangents that are not.
+        self.w.exact = self.exact && self.derivatives == 0;
         let inside = |e: Error| e.during(s.operation(), &s.loc);
         let results = match mode {
             Mode::Forward => {

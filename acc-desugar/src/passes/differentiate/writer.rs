@@ -28,7 +28,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>, exact: bool) -> Writer<'a> {
+    pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>) -> Writer<'a> {
         let &Settings { limits, kept_states, .. } = settings;
         Writer {
             types,
@@ -37,7 +37,7 @@ impl<'a> Writer<'a> {
             operation: "",
             limits,
             kept_states,
-            exact,
+            exact: false,
             known: KnownExtents::default(),
             notes: Vec::new(),
         }
