@@ -27,7 +27,7 @@ mod text;
 mod variant;
 
 use super::Target;
-use crate::kernel::{AxisKind, Body, Kernel, KernelOp, Op, Region, Sink, Uniformity};
+use crate::kernel::{AxisKind, Body, Kernel, KernelOp, Op, Region, Uniformity};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
 pub(crate) use access::interleaved::reads_interleaved;
@@ -113,8 +113,6 @@ const STRIP_BYTES: usize = 256;
 const MAX_BODY_NODES: usize = 4000;
 /// Stack that pairwise folds may use for elements not combined yet; a thread of the host's may have little.
 const MAX_FOLD_STACK_BYTES: usize = 128 << 10;
-/// Deeper regions are left to tiles: each level keeps masks alive.
-const MAX_REGION_DEPTH: usize = 12;
 
 /// Writes the module of a kernel.
 pub(crate) fn emit(kernel: &Kernel, variant: Variant, target: &Target) -> Result<Emitted, Unsupported> {
@@ -176,11 +174,6 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
         if let Some(combine) = o.sink.combine() {
             supported(combine)?;
         }
-        if let Sink::Scatter { combine, builtin: None, .. } = &o.sink
-            && combine.is_partial()
-        {
-            return Err("a permutation whose combination may fault".into());
-        }
     }
     let scans = matches!(kernel.axes.last(), Some(AxisKind::Scan(_)));
     if let Some(e) = kernel.epilogue.as_ref().filter(|_| scans || variant == Variant::Compact) {
@@ -235,11 +228,10 @@ pub(crate) fn unsupported(kernel: &Kernel, target: &Target) -> Option<Unsupporte
 
 /// The number of nodes of a body; an error if it contains something that is not compiled.
 fn supported(body: &Body) -> Result<usize, Unsupported> {
-    let (mut size, mut deepest) = (0, 0);
+    let mut size = 0;
     let mut problem = None;
-    body.region.visit(0, &mut |n, depth| {
+    body.region.visit(0, &mut |n, _| {
         size += 1;
-        deepest = deepest.max(depth);
         match &n.op {
             Op::Own(KernelOp::Call { name, .. }) => problem = Some(format!("a call of the host function `{name}`")),
             Op::Prim(p, _) if !prim::is_written(*p) => problem = Some(p.name().to_string()),
@@ -249,7 +241,6 @@ fn supported(body: &Body) -> Result<usize, Unsupported> {
     match problem {
         Some(p) => Err(p),
         None if size > MAX_BODY_NODES => Err(format!("a body of {size} nodes")),
-        None if deepest > MAX_REGION_DEPTH => Err(format!("regions {deepest} deep")),
         None => Ok(size),
     }
 }
