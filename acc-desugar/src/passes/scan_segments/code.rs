@@ -104,7 +104,11 @@ impl Code {
     }
 
     /// A region of its own: its parameters, and the results of what is written in it.
-    pub(super) fn region(&mut self, params: &[ScalarType], write: impl FnOnce(&mut Code, &[Val]) -> Vec<Val>) -> Region {
+    pub(super) fn region(
+        &mut self,
+        params: &[ScalarType],
+        write: impl FnOnce(&mut Code, &[Val]) -> Vec<Val>,
+    ) -> Region {
         let params = self.fresh(params);
         let outer = std::mem::take(&mut self.fun.body.nodes);
         let results = write(self, &params);

@@ -24,6 +24,7 @@ mod loops;
 mod scope;
 mod sinks;
 mod text;
+mod unsupported;
 mod variant;
 
 use super::Target;
@@ -46,6 +47,7 @@ use sinks::{compact, pairwise_fold, scatter};
 use text::Operand;
 use text::function::Function;
 use text::vector_code::VectorCode;
+pub use unsupported::Unsupported;
 pub(crate) use variant::Variant;
 
 /// An argument of a function, one word each.
@@ -99,9 +101,6 @@ pub(crate) struct Emitted {
     pub args: Vec<KernelArg>,
 }
 
-/// The reason why a kernel is left to the tile executor.
-pub(crate) type Unsupported = String;
-
 /// Bodies from this size on are written once, for any mask; smaller ones also for full vectors.
 const MIN_NODES_COMPILED_ONCE: usize = 200;
 /// Bodies up to this size leave registers for several vectors side by side.
@@ -123,7 +122,8 @@ pub(crate) fn emit(kernel: &Kernel, variant: Variant, target: &Target) -> Result
             &derived
         }
         Variant::Store { flat: true, .. } => {
-            flat = elementwise::flattened(kernel).ok_or("a kernel that is not element by element")?;
+            flat =
+                elementwise::flattened(kernel).ok_or(Unsupported::Loops("a kernel that is not element by element"))?;
             &flat
         }
         Variant::CompactCount => {
@@ -179,11 +179,11 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
     if let Some(e) = kernel.epilogue.as_ref().filter(|_| scans || variant == Variant::Compact) {
         supported(&e.body)?;
         if !scans && !e.is_placeless() {
-            return Err("a compaction whose places are used on".into());
+            return Err(Unsupported::CompactedPositions);
         }
     }
     if kernel.axes.len() < if variant == Variant::RowLanes { 2 } else { 1 } {
-        return Err("too few axes for lanes".into());
+        return Err(Unsupported::Loops("too few axes for lanes"));
     }
     let (lane, _) = variant.axes(kernel.axes.len());
     let axes: Vec<Uniformity> = (0..kernel.axes.len())
@@ -196,7 +196,7 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
         width.parts = crate::kernel::grouping::PARTIAL_RESULTS / width.lanes;
         let bytes = pairwise_fold::spilled_bytes(kernel, width.parts);
         if bytes > MAX_FOLD_STACK_BYTES {
-            return Err(format!("folds that keep {bytes} bytes of a row"));
+            return Err(Unsupported::FoldStack { bytes });
         }
     }
     if variant == Variant::Scheduled {
@@ -218,11 +218,10 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
     Ok((width, size))
 }
 
-/// Why some variant of a kernel with more than one point is not compiled, if so.
+/// Why some variant of a kernel is not compiled, if so.
 pub(crate) fn unsupported(kernel: &Kernel, target: &Target) -> Option<Unsupported> {
-    if kernel.axes.is_empty() {
-        return None;
-    }
+    let point = kernel.axes.is_empty().then(|| elementwise::one_row(kernel));
+    let kernel = point.as_ref().unwrap_or(kernel);
     Variant::of(kernel).into_iter().find_map(|variant| plan(kernel, variant, target).err())
 }
 
@@ -233,14 +232,14 @@ fn supported(body: &Body) -> Result<usize, Unsupported> {
     body.region.visit(0, &mut |n, _| {
         size += 1;
         match &n.op {
-            Op::Own(KernelOp::Call { name, .. }) => problem = Some(format!("a call of the host function `{name}`")),
-            Op::Prim(p, _) if !prim::is_written(*p) => problem = Some(p.name().to_string()),
+            Op::Own(KernelOp::Call { name, .. }) => problem = Some(Unsupported::HostFunction(name.to_string())),
+            Op::Prim(p, _) if !prim::is_written(*p) => problem = Some(Unsupported::Operation(*p)),
             _ => {}
         }
     });
     match problem {
         Some(p) => Err(p),
-        None if size > MAX_BODY_NODES => Err(format!("a body of {size} nodes")),
+        None if size > MAX_BODY_NODES => Err(Unsupported::Body { nodes: size }),
         None => Ok(size),
     }
 }
