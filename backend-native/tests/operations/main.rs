@@ -6,7 +6,6 @@ mod common;
 mod casts;
 mod chains;
 mod compaction;
-mod deep;
 mod divisions;
 mod executors_agree;
 mod fallible_scatter;

@@ -192,8 +192,16 @@ fn every_reason_for_tiles_is_told() {
         y = leaves("y"),
         least = least.join(", "),
     );
-    let mut told = [false; 4];
-    for text in [call, &large, &wide, POSITIONS] {
+    let (mut loops, mut ends) = (String::new(), String::new());
+    for k in 0..13 {
+        loops += &format!("yield while (%x) test |%a: i64| {{ yield lt(%a, {k}i64) }} step |%x: i64| {{ ");
+        ends += " }";
+    }
+    let nested = format!(
+        "program(a: [1]i64) {{ r: [1]i64 = map(a, f: |%x: i64| {{ {loops} yield add(%x, 1i64) {ends} }}) yield r }}"
+    );
+    let mut told = [false; 5];
+    for text in [call, &large, &wide, POSITIONS, &nested] {
         let explained = Ready::new(&Native::new(), &parse(text)).unwrap().prepared().explain();
         for reason in explained.kernels.iter().filter_map(|k| k.on_tiles.as_ref()) {
             let number = match reason {
@@ -201,10 +209,12 @@ fn every_reason_for_tiles_is_told() {
                 Unsupported::Body { nodes: 4001.. } => 1,
                 Unsupported::FoldStack { bytes: 131_073.. } => 2,
                 Unsupported::CompactedPositions => 3,
+                Unsupported::LoopDepth { levels: 13 } => 4,
                 // No operation is without instructions, once mathematical functions are written out, and launches
                 // choose no loops that do not suit a kernel.
-                Unsupported::Operation(_) | Unsupported::Loops(_) => panic!("{reason}"),
-                Unsupported::HostFunction(_) | Unsupported::Body { .. } | Unsupported::FoldStack { .. } => {
+                Unsupported::Operation(_) | Unsupported::Variant(_) => panic!("{reason}"),
+                Unsupported::HostFunction(_) | Unsupported::Body { .. } => panic!("{reason}"),
+                Unsupported::FoldStack { .. } | Unsupported::LoopDepth { .. } => {
                     panic!("{reason}")
                 }
             };
@@ -213,7 +223,7 @@ fn every_reason_for_tiles_is_told() {
             assert!(explained.to_string().contains(&line), "{explained}");
         }
     }
-    assert_eq!(told, [true; 4]);
+    assert_eq!(told, [true; 5]);
 }
 
 #[test]

@@ -28,7 +28,7 @@ mod unsupported;
 mod variant;
 
 use super::Target;
-use crate::kernel::{AxisKind, Body, Kernel, KernelOp, Op, Region, Uniformity};
+use crate::kernel::{AxisKind, Body, Kernel, KernelOp, Node, Op, Region, Uniformity};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
 pub(crate) use access::interleaved::reads_interleaved;
@@ -110,6 +110,8 @@ const MAX_SMALL_BODY_NODES: usize = 12;
 const STRIP_BYTES: usize = 256;
 /// Larger bodies are left to tiles: LLVM would take seconds for them.
 const MAX_BODY_NODES: usize = 4000;
+/// More loops in one another are left to tiles: LLVM's time grows with the square of their depth and more.
+const MAX_LOOP_DEPTH: usize = 12;
 /// Stack that pairwise folds may use for elements not combined yet; a thread of the host's may have little.
 const MAX_FOLD_STACK_BYTES: usize = 128 << 10;
 
@@ -122,8 +124,8 @@ pub(crate) fn emit(kernel: &Kernel, variant: Variant, target: &Target) -> Result
             &derived
         }
         Variant::Store { flat: true, .. } => {
-            flat =
-                elementwise::flattened(kernel).ok_or(Unsupported::Loops("a kernel that is not element by element"))?;
+            flat = elementwise::flattened(kernel)
+                .ok_or(Unsupported::Variant("a kernel that is not element by element"))?;
             &flat
         }
         Variant::CompactCount => {
@@ -183,7 +185,7 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
         }
     }
     if kernel.axes.len() < if variant == Variant::RowLanes { 2 } else { 1 } {
-        return Err(Unsupported::Loops("too few axes for lanes"));
+        return Err(Unsupported::Variant("too few axes for lanes"));
     }
     let (lane, _) = variant.axes(kernel.axes.len());
     let axes: Vec<Uniformity> = (0..kernel.axes.len())
@@ -240,8 +242,20 @@ fn supported(body: &Body) -> Result<usize, Unsupported> {
     match problem {
         Some(p) => Err(p),
         None if size > MAX_BODY_NODES => Err(Unsupported::Body { nodes: size }),
-        None => Ok(size),
+        None => match loop_depth(&body.region) {
+            0..=MAX_LOOP_DEPTH => Ok(size),
+            levels => Err(Unsupported::LoopDepth { levels }),
+        },
     }
+}
+
+/// How many loops of a region are in one another.
+fn loop_depth(r: &Region) -> usize {
+    let of = |n: &Node| {
+        let inner = n.op.regions().into_iter().map(|r| acc_core::grow_stack(|| loop_depth(r)));
+        usize::from(matches!(n.op, Op::While { .. })) + inner.max().unwrap_or(0)
+    };
+    r.nodes.iter().map(of).max().unwrap_or(0)
 }
 
 /// Writes the nodes of a kernel's bodies.

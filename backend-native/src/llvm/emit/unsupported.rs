@@ -15,6 +15,11 @@ pub enum Unsupported {
         /// The nodes.
         nodes: usize,
     },
+    /// So many loops are in one another, for which LLVM would take minutes.
+    LoopDepth {
+        /// The loops.
+        levels: usize,
+    },
     /// Its folds keep so much on the stack.
     FoldStack {
         /// The bytes.
@@ -23,7 +28,7 @@ pub enum Unsupported {
     /// The elements that a compaction keeps are computed on with their positions.
     CompactedPositions,
     /// Its loops are not those of the variant. Launches choose other variants.
-    Loops(&'static str),
+    Variant(&'static str),
 }
 
 impl Display for Unsupported {
@@ -32,9 +37,10 @@ impl Display for Unsupported {
             Unsupported::HostFunction(name) => write!(f, "a call of the host function `{name}`"),
             Unsupported::Operation(p) => write!(f, "the operation `{}`", p.name()),
             Unsupported::Body { nodes } => write!(f, "a body of {nodes} nodes"),
+            Unsupported::LoopDepth { levels } => write!(f, "{levels} loops in one another"),
             Unsupported::FoldStack { bytes } => write!(f, "folds that keep {bytes} bytes of a row"),
             Unsupported::CompactedPositions => f.write_str("a compaction whose positions are computed on"),
-            Unsupported::Loops(what) => f.write_str(what),
+            Unsupported::Variant(what) => f.write_str(what),
         }
     }
 }

@@ -32,10 +32,10 @@ const MAX_ACCUMULATOR_VECTORS: usize = 8;
 /// The vector width of a kernel's schedule; the error says why it is not compiled.
 pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Width, Unsupported> {
     if kernel.outputs.iter().any(|o| !matches!(o.sink, Sink::Store | Sink::Fold { .. })) {
-        return Err(Unsupported::Loops("a schedule of scans or scatters"));
+        return Err(Unsupported::Variant("a schedule of scans or scatters"));
     }
     let Some(lane) = kernel.lane_loop() else {
-        return Err(Unsupported::Loops("a schedule without a loop for lanes"));
+        return Err(Unsupported::Variant("a schedule without a loop for lanes"));
     };
     if let (true, Some(iterations)) = (kernel.loops[lane].unrolled, kernel.iterations(lane)) {
         let lanes = width.lanes.min(iterations.next_power_of_two().max(4));
