@@ -2,7 +2,7 @@
 //!
 //! A fold of segments becomes a scan of all elements, whose operator restarts where a segment begins, and a read at
 //! the end of each segment: balanced however long the segments are. Where loops suit an executor better it asks for
-//! [runs]. Where a backend has something better for an operator it says so, and such folds stay.
+//! [`mod@runs`]. Where a backend has something better for an operator it says so, and such folds stay.
 
 mod code;
 mod runs;
