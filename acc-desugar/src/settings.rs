@@ -127,6 +127,8 @@ impl Rules {
 pub enum Segmented {
     /// A scan with flags.
     Scan,
+    /// Loops over runs of a few elements, and over the runs of each segment.
+    Runs,
     /// It stays, of segments that are checked before.
     Checked,
     /// It stays as it is.

@@ -5,6 +5,7 @@ mod steps;
 pub use steps::{StepKind, StepReport};
 
 use crate::kernel::{Accesses, AxisKind, Initial, Ix, Kernel, Kernels, Op, Output, Sink};
+use crate::llvm::{Unsupported, left_to_tiles};
 use crate::lower::{BlockPlan, Materialization};
 use crate::prepare::{Launch, Plan, Work};
 use acc_core::data::ScalarType;
@@ -62,7 +63,7 @@ pub struct KernelReport {
     /// Special strategies that the kernel IR does not show, such as a matrix product.
     pub manner: Vec<&'static str>,
     /// Why the tile executor runs it (or one of its variants) rather than machine code; none if it does not.
-    pub on_tiles: Option<String>,
+    pub on_tiles: Option<Unsupported>,
     /// Bytes read per point: each column counts once, however often a point reads it.
     pub bytes_read: usize,
     /// Bytes stored per point; excludes results of folds and permutes.
@@ -199,7 +200,7 @@ impl KernelReport {
             fused: k.fused.iter().copied().chain(k.outputs.iter().filter(|o| !o.stored).map(|o| o.result)).collect(),
             axes: kinds.join(", "),
             manner: manner(launch),
-            on_tiles: crate::llvm::left_to_tiles(k),
+            on_tiles: std::iter::once(k).chain(launch.epilogue.iter().map(|e| &e.kernel)).find_map(left_to_tiles),
             bytes_read: columns.iter().map(leaf).sum(),
             bytes_stored: k.outputs.iter().map(stored).sum::<usize>() + after.sum::<usize>(),
             ir: k.clone().into(),

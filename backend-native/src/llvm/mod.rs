@@ -19,6 +19,7 @@ mod one_shot;
 
 pub use cache::cache;
 pub use compile::{Counts, counts};
+pub use emit::Unsupported;
 pub(crate) use emit::{
     Emitted, KernelArg, MAX_BLOCK_ROWS, MAX_PANEL_COLUMNS, Variant, axes_between, can_stream_unaligned,
     has_divergent_loop, is_elementwise, reads_interleaved, transposed_axis,
@@ -161,16 +162,16 @@ impl Compiled {
 }
 
 /// Why tiles compute a kernel, or some variant of it, in spite of an LLVM; none if they do not.
-pub(crate) fn left_to_tiles(kernel: &Kernel) -> Option<String> {
+pub(crate) fn left_to_tiles(kernel: &Kernel) -> Option<Unsupported> {
     let target = find::llvm().engine.as_ref().map_or(Target::DEFAULT, |e| e.target);
     emit::unsupported(kernel, &target)
 }
 
-/// Requests the code of a kernel; the error says why there is none.
-fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Result<Compiled, String> {
-    let engine = llvm.engine.as_ref().ok_or("no LLVM is found")?;
-    let Emitted { text, args } = timeline::pass("emit", || emit::emit(kernel, variant, &engine.target))?;
-    let slot = compile::request(text).ok_or("the compiling thread cannot be started")?;
+/// Requests the code of a kernel; none without an LLVM or a thread that compiles, and of what machine code does not do.
+fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Option<Compiled> {
+    let engine = llvm.engine.as_ref()?;
+    let Emitted { text, args } = timeline::pass("emit", || emit::emit(kernel, variant, &engine.target)).ok()?;
+    let slot = compile::request(text)?;
     let mut arrays: Vec<ArrayId> = args
         .iter()
         .filter_map(|word| match *word {
@@ -193,7 +194,7 @@ fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Result<Compiled, 
         .collect();
     arrays.sort_unstable();
     arrays.dedup();
-    Ok(Compiled { args, arrays, slot })
+    Some(Compiled { args, arrays, slot })
 }
 
 /// The machine code of one kernel, in the variants requested so far.
@@ -216,7 +217,7 @@ impl CodeCache {
             Some(asked) => asked,
             None => {
                 let llvm = compile::llvm(wait)?;
-                code.get_or_init(|| compile(kernel, variant, llvm).ok())
+                code.get_or_init(|| compile(kernel, variant, llvm))
             }
         };
         compiled.as_ref()?.ready(wait)
@@ -238,7 +239,7 @@ impl CodeCache {
                 let (shape, compiled) = tile.get_or_init(|| {
                     let shaped = kernel.speculated().unwrap_or_else(|| kernel.clone());
                     let shaped = Kernel { loops: loops.clone(), ..shaped };
-                    let compiled = compile(&shaped, Variant::Scheduled, llvm).ok();
+                    let compiled = compile(&shaped, Variant::Scheduled, llvm);
                     (shaped, compiled)
                 });
                 if shape.loops == loops {
@@ -253,7 +254,7 @@ impl CodeCache {
 /// A variant of a kernel: its module before and after LLVM's passes, and its assembly.
 pub(crate) fn listing(kernel: &Kernel, variant: Variant) -> Result<String, String> {
     let engine = find::llvm().engine.as_ref().ok_or("no LLVM is found")?;
-    let Emitted { text, args } = emit::emit(kernel, variant, &engine.target)?;
+    let Emitted { text, args } = emit::emit(kernel, variant, &engine.target).map_err(|e| e.to_string())?;
     let (optimised, assembly) = engine.listing(&text, passes(engine.version.0))?;
     Ok(format!("arguments: {args:?}\n\n{text}\nafter LLVM's passes:\n\n{optimised}\n{assembly}"))
 }

@@ -58,5 +58,5 @@ pub fn pass_settings<'a>(rules: &'a Rules, limits: &'a RunLimits) -> acc_desugar
 
 /// How a segmented fold is lowered: with built-in operators of all leaves, to a kernel of its own.
 fn segmented(f: &Fun) -> Segmented {
-    if reductions(f).is_some() { Segmented::Checked } else { Segmented::Scan }
+    if reductions(f).is_some() { Segmented::Checked } else { Segmented::Runs }
 }

@@ -9,4 +9,5 @@ mod guarded_terms;
 mod pairwise_folds;
 mod register_tiles;
 mod scans;
+mod segments;
 mod short_rows;

@@ -120,3 +120,23 @@ fn whole_rows_with_an_initial_value() {
         }
     }
 }
+
+/// On several threads the total of a chunk comes first. It takes one operation for each element, where a scan takes several.
+#[test]
+fn totals_of_chunks_take_fewer_operations_than_scans() {
+    let text = "program(a: [1]f32) { p: [1](f32, f32) = map(a, f: |%x: f32| (%x, add(%x, 1.0f32)))
+      s: [1](f32, f32) = scanl1(p, f: |%a: f32, %b: f32, %c: f32, %d: f32| (mul(%a, %c), add(mul(%b, %c), %d))) yield s }";
+    let ready = acc_core::exec::Ready::new(&Native::new(), &parse(text)).unwrap();
+    let listing = ready.prepared().listing();
+    let products = |variant: &str| {
+        let own = listing.split(&format!("{variant}:\n")).nth(1)?;
+        let text = own.split("after LLVM's passes").next()?;
+        // Of the loop over whole steps: the first of two, the other one has masks.
+        Some(text.split("llvm.smin").next()?.matches("= fmul <").count())
+    };
+    let (Some(scan), Some(totals)) = (products("Chunk { stream: false }"), products("ChunkTotals")) else {
+        assert!(listing.contains("no LLVM is found"), "{listing}");
+        return;
+    };
+    assert!(totals > 0 && totals * 2 < scan, "{totals} products for totals, {scan} for a scan");
+}

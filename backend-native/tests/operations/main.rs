@@ -8,6 +8,7 @@ mod chains;
 mod compaction;
 mod divisions;
 mod executors_agree;
+mod fallible_scatter;
 mod in_place;
 mod math;
 mod operations;

@@ -2,7 +2,9 @@
 
 use crate::common::parse;
 use acc_core::exec::Ready;
+use acc_core::prelude::*;
 use backend_native::Native;
+use backend_native::llvm::Unsupported;
 
 fn explain(text: &str) -> String {
     let program = parse(text);
@@ -153,5 +155,91 @@ fn folds_scans_and_permutes_that_are_stored_have_a_reason() {
     ] {
         let explained = of(statements);
         assert!(explained.contains(told), "{told:?} is not in\n{explained}");
+    }
+}
+
+/// A filter whose elements are computed on with their positions.
+const POSITIONS: &str = "program(a: [1]f32) {
+    m: [1]i64 = map(a, f: |%x: f32| select(gt(%x, 0.0f32), 1i64, 0i64))
+    s: [1]i64 = scanl(m, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+    z: [1]f32 = generate(shape: || s[extent(a, 0)], f: |%i: i64| 0.0f32)
+    p: [1]f32 = permute(a, into: z, combine: |%n: f32, %o: f32| %n, target: |%i: i64| {
+      %t: u8, %to: i64 = if gt(a[%i], 0.0f32) { yield 1u8, s[%i] } else { yield 0u8, 0i64 }
+      yield %t, %to })
+    r: [1]f32 = imap(p, f: |%k: i64, %x: f32| mul(%x, cast(%k, f32)))
+    yield r }";
+
+/// Every reason why tiles compute a kernel where there is an LLVM, with a program.
+#[test]
+fn every_reason_for_tiles_is_told() {
+    let _host = ForeignExp::new("explain.triple", |x: i64| 3 * x);
+    let call = "program(a: [1]i64) { r: [1]i64 = map(a, f: |%x: i64| {
+        yield foreign \"explain.triple\" (%x) |%u: i64| { yield mul(%u, 3i64) } }) yield r }";
+    let step = |k: usize| format!("%m{k}: i64 = mul(%x{k}, {k}i64) %x{}: i64 = xor(%m{k}, %x{k})", k + 1);
+    let steps: Vec<String> = (0..2100).map(step).collect();
+    let large = format!(
+        "program(a: [1]i64) {{ r: [1]i64 = map(a, f: |%x0: i64| {{ {} yield %x2100 }}) yield r }}",
+        steps.join("\n")
+    );
+    let leaves = |name: &str| (0..80).map(|k| format!("%{name}{k}: f64")).collect::<Vec<_>>().join(", ");
+    let least: Vec<String> = (0..80).map(|k| format!("select(lt(%x{k}, %y{k}), %x{k}, %y{k})")).collect();
+    let wide = format!(
+        "program(a: [1]f64) {{ p: [1]({elt}) = map(a, f: |%x: f64| ({all}))
+           r: [0]({elt}) = fold1(p, f: |{x}, {y}| ({least})) yield r }}",
+        elt = ["f64"; 80].join(", "),
+        all = (0..80).map(|k| format!("add(%x, {k}.0f64)")).collect::<Vec<_>>().join(", "),
+        x = leaves("x"),
+        y = leaves("y"),
+        least = least.join(", "),
+    );
+    let (mut loops, mut ends) = (String::new(), String::new());
+    for k in 0..13 {
+        loops += &format!("yield while (%x) test |%a: i64| {{ yield lt(%a, {k}i64) }} step |%x: i64| {{ ");
+        ends += " }";
+    }
+    let nested = format!(
+        "program(a: [1]i64) {{ r: [1]i64 = map(a, f: |%x: i64| {{ {loops} yield add(%x, 1i64) {ends} }}) yield r }}"
+    );
+    let mut told = [false; 5];
+    for text in [call, &large, &wide, POSITIONS, &nested] {
+        let explained = Ready::new(&Native::new(), &parse(text)).unwrap().prepared().explain();
+        for reason in explained.kernels.iter().filter_map(|k| k.on_tiles.as_ref()) {
+            let number = match reason {
+                Unsupported::HostFunction(name) if name == "explain.triple" => 0,
+                Unsupported::Body { nodes: 4001.. } => 1,
+                Unsupported::FoldStack { bytes: 131_073.. } => 2,
+                Unsupported::CompactedPositions => 3,
+                Unsupported::LoopDepth { levels: 13 } => 4,
+                // No operation is without instructions, once mathematical functions are written out, and launches
+                // choose no loops that do not suit a kernel.
+                Unsupported::Operation(_) | Unsupported::Variant(_) => panic!("{reason}"),
+                Unsupported::HostFunction(_) | Unsupported::Body { .. } => panic!("{reason}"),
+                Unsupported::FoldStack { .. } | Unsupported::LoopDepth { .. } => {
+                    panic!("{reason}")
+                }
+            };
+            told[number] = true;
+            let line = format!("machine code does not do all of it: {reason}");
+            assert!(explained.to_string().contains(&line), "{explained}");
+        }
+    }
+    assert_eq!(told, [true; 5]);
+}
+
+#[test]
+fn every_operation_on_floats_is_machine_code() {
+    for ty in ["f16", "f32", "f64"] {
+        for one in [
+            "exp", "ln", "log2", "log10", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh",
+            "acosh", "atanh", "sqrt",
+        ] {
+            let text = format!("program(a: [1]{ty}) {{ r: [1]{ty} = map(a, f: |%x: {ty}| {one}(%x)) yield r }}");
+            assert!(!explain(&text).contains("machine code does not"), "{text}");
+        }
+        for two in ["pow", "atan2", "fmod", "min", "div"] {
+            let text =
+                format!("program(a: [1]{ty}) {{ r: [1]{ty} = map(a, f: |%x: {ty}| {two}(%x, neg(%x))) yield r }}");
+            assert!(!explain(&text).contains("machine code does not"), "{text}");
+        }
     }
 }

@@ -71,6 +71,12 @@ impl Code {
         self.prim(PrimOp::SubP, [n, one])
     }
 
+    /// The last element of an array of `i64`.
+    pub(super) fn last(&mut self, xs: ArrayId) -> Val {
+        let last = self.count(xs);
+        self.element(xs, &[last])
+    }
+
     /// Where a segment begins, and where it ends.
     pub(super) fn segment(&mut self, offsets: ArrayId, k: Val) -> (Val, Val) {
         let (start, one) = (self.element(offsets, &[k]), self.int(1));
@@ -95,6 +101,37 @@ impl Code {
         let (nodes, results) = self.apart(f, args);
         self.fun.body.nodes.extend(nodes);
         results
+    }
+
+    /// A region of its own: its parameters, and the results of what is written in it.
+    pub(super) fn region(
+        &mut self,
+        params: &[ScalarType],
+        write: impl FnOnce(&mut Code, &[Val]) -> Vec<Val>,
+    ) -> Region {
+        let params = self.fresh(params);
+        let outer = std::mem::take(&mut self.fun.body.nodes);
+        let results = write(self, &params);
+        let nodes = std::mem::replace(&mut self.fun.body.nodes, outer);
+        Region { params: params.into_iter().collect(), nodes, results: results.into_iter().collect() }
+    }
+
+    /// The state after a loop that counts from one number to below another; `step` maps a number and the state to the next state.
+    pub(super) fn counted(
+        &mut self,
+        [from, to]: [Val; 2],
+        state: &[Val],
+        step: impl FnOnce(&mut Code, Val, &[Val]) -> Vec<Val>,
+    ) -> Vec<Val> {
+        let init: Vals = std::iter::once(from).chain(state.iter().copied()).collect();
+        let types: Vec<ScalarType> = init.iter().map(|&v| self.fun.ty(v)).collect();
+        let test = self.region(&types, |c, now| vec![c.prim(PrimOp::LtP, [now[0], to])]);
+        let step = self.region(&types, |c, now| {
+            let next = step(c, now[0], &now[1..]);
+            let one = c.int(1);
+            std::iter::once(c.prim(PrimOp::AddP, [now[0], one])).chain(next).collect()
+        });
+        self.emit_all(ScalarOp::While { init, test, step }, &types).split_off(1)
     }
 
     pub(super) fn choice(&mut self, cond: Val, then: Region, else_: Region, types: &[ScalarType]) -> Vec<Val> {

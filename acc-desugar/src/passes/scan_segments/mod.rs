@@ -1,10 +1,11 @@
-//! Segmented folds as scans with flags, or with their segments checked.
+//! Segmented folds as scans with flags, as loops over runs, or with their segments checked.
 //!
 //! A fold of segments becomes a scan of all elements, whose operator restarts where a segment begins, and a read at
-//! the end of each segment: balanced however long the segments are. Where a backend has something better for an operator
-//! it says so, and such folds stay.
+//! the end of each segment: balanced however long the segments are. Where loops suit an executor better it asks for
+//! [`mod@runs`]. Where a backend has something better for an operator it says so, and such folds stay.
 
 mod code;
+mod runs;
 
 use crate::settings::{Segmented, Settings};
 use acc_core::Error;
@@ -58,6 +59,11 @@ impl Pass<'_> {
                     Segmented::Scan => {
                         let offsets = self.checked(&fold, *offsets, &mut stmts);
                         self.scan(&fold, offsets, &mut stmts);
+                        continue;
+                    }
+                    Segmented::Runs => {
+                        let offsets = self.checked(&fold, *offsets, &mut stmts);
+                        self.runs(&fold, offsets, b, &mut stmts);
                         continue;
                     }
                     Segmented::Checked => {
@@ -122,7 +128,7 @@ fn check(ok: Fun, message: &str, xs: ArrayId) -> ArrayOp {
     ArrayOp::Check { ok, message: message.into(), xs }
 }
 
-fn fill(shape: Fun, value: bool, loc: &Loc) -> ArrayOp {
+fn fill(shape: Fun, value: impl Prim, loc: &Loc) -> ArrayOp {
     let mut c = Code::new([ScalarType::I64], loc);
     let value = c.literal(value.lit());
     ArrayOp::Generate { shape, f: c.done([value]) }

@@ -24,10 +24,11 @@ mod loops;
 mod scope;
 mod sinks;
 mod text;
+mod unsupported;
 mod variant;
 
 use super::Target;
-use crate::kernel::{AxisKind, Body, Kernel, KernelOp, Op, Region, Sink, Uniformity};
+use crate::kernel::{AxisKind, Body, Kernel, KernelOp, Node, Op, Region, Uniformity};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir, Val};
 pub(crate) use access::interleaved::reads_interleaved;
@@ -46,6 +47,7 @@ use sinks::{compact, pairwise_fold, scatter};
 use text::Operand;
 use text::function::Function;
 use text::vector_code::VectorCode;
+pub use unsupported::Unsupported;
 pub(crate) use variant::Variant;
 
 /// An argument of a function, one word each.
@@ -99,9 +101,6 @@ pub(crate) struct Emitted {
     pub args: Vec<KernelArg>,
 }
 
-/// The reason why a kernel is left to the tile executor.
-pub(crate) type Unsupported = String;
-
 /// Bodies from this size on are written once, for any mask; smaller ones also for full vectors.
 const MIN_NODES_COMPILED_ONCE: usize = 200;
 /// Bodies up to this size leave registers for several vectors side by side.
@@ -111,10 +110,10 @@ const MAX_SMALL_BODY_NODES: usize = 12;
 const STRIP_BYTES: usize = 256;
 /// Larger bodies are left to tiles: LLVM would take seconds for them.
 const MAX_BODY_NODES: usize = 4000;
+/// More loops in one another are left to tiles: LLVM's time grows with the square of their depth and more.
+const MAX_LOOP_DEPTH: usize = 12;
 /// Stack that pairwise folds may use for elements not combined yet; a thread of the host's may have little.
 const MAX_FOLD_STACK_BYTES: usize = 128 << 10;
-/// Deeper regions are left to tiles: each level keeps masks alive.
-const MAX_REGION_DEPTH: usize = 12;
 
 /// Writes the module of a kernel.
 pub(crate) fn emit(kernel: &Kernel, variant: Variant, target: &Target) -> Result<Emitted, Unsupported> {
@@ -125,7 +124,8 @@ pub(crate) fn emit(kernel: &Kernel, variant: Variant, target: &Target) -> Result
             &derived
         }
         Variant::Store { flat: true, .. } => {
-            flat = elementwise::flattened(kernel).ok_or("a kernel that is not element by element")?;
+            flat = elementwise::flattened(kernel)
+                .ok_or(Unsupported::Variant("a kernel that is not element by element"))?;
             &flat
         }
         Variant::CompactCount => {
@@ -176,21 +176,16 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
         if let Some(combine) = o.sink.combine() {
             supported(combine)?;
         }
-        if let Sink::Scatter { combine, builtin: None, .. } = &o.sink
-            && combine.is_partial()
-        {
-            return Err("a permutation whose combination may fault".into());
-        }
     }
     let scans = matches!(kernel.axes.last(), Some(AxisKind::Scan(_)));
     if let Some(e) = kernel.epilogue.as_ref().filter(|_| scans || variant == Variant::Compact) {
         supported(&e.body)?;
         if !scans && !e.is_placeless() {
-            return Err("a compaction whose places are used on".into());
+            return Err(Unsupported::CompactedPositions);
         }
     }
     if kernel.axes.len() < if variant == Variant::RowLanes { 2 } else { 1 } {
-        return Err("too few axes for lanes".into());
+        return Err(Unsupported::Variant("too few axes for lanes"));
     }
     let (lane, _) = variant.axes(kernel.axes.len());
     let axes: Vec<Uniformity> = (0..kernel.axes.len())
@@ -203,7 +198,7 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
         width.parts = crate::kernel::grouping::PARTIAL_RESULTS / width.lanes;
         let bytes = pairwise_fold::spilled_bytes(kernel, width.parts);
         if bytes > MAX_FOLD_STACK_BYTES {
-            return Err(format!("folds that keep {bytes} bytes of a row"));
+            return Err(Unsupported::FoldStack { bytes });
         }
     }
     if variant == Variant::Scheduled {
@@ -225,33 +220,42 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
     Ok((width, size))
 }
 
-/// Why some variant of a kernel with more than one point is not compiled, if so.
+/// Why some variant of a kernel is not compiled, if so.
 pub(crate) fn unsupported(kernel: &Kernel, target: &Target) -> Option<Unsupported> {
-    if kernel.axes.is_empty() {
-        return None;
-    }
+    let point = kernel.axes.is_empty().then(|| elementwise::one_row(kernel));
+    let kernel = point.as_ref().unwrap_or(kernel);
     Variant::of(kernel).into_iter().find_map(|variant| plan(kernel, variant, target).err())
 }
 
 /// The number of nodes of a body; an error if it contains something that is not compiled.
 fn supported(body: &Body) -> Result<usize, Unsupported> {
-    let (mut size, mut deepest) = (0, 0);
+    let mut size = 0;
     let mut problem = None;
-    body.region.visit(0, &mut |n, depth| {
+    body.region.visit(0, &mut |n, _| {
         size += 1;
-        deepest = deepest.max(depth);
         match &n.op {
-            Op::Own(KernelOp::Call { name, .. }) => problem = Some(format!("a call of the host function `{name}`")),
-            Op::Prim(p, _) if !prim::is_written(*p) => problem = Some(p.name().to_string()),
+            Op::Own(KernelOp::Call { name, .. }) => problem = Some(Unsupported::HostFunction(name.to_string())),
+            Op::Prim(p, _) if !prim::is_written(*p) => problem = Some(Unsupported::Operation(*p)),
             _ => {}
         }
     });
     match problem {
         Some(p) => Err(p),
-        None if size > MAX_BODY_NODES => Err(format!("a body of {size} nodes")),
-        None if deepest > MAX_REGION_DEPTH => Err(format!("regions {deepest} deep")),
-        None => Ok(size),
+        None if size > MAX_BODY_NODES => Err(Unsupported::Body { nodes: size }),
+        None => match loop_depth(&body.region) {
+            0..=MAX_LOOP_DEPTH => Ok(size),
+            levels => Err(Unsupported::LoopDepth { levels }),
+        },
     }
+}
+
+/// How many loops of a region are in one another.
+fn loop_depth(r: &Region) -> usize {
+    let of = |n: &Node| {
+        let inner = n.op.regions().into_iter().map(|r| acc_core::grow_stack(|| loop_depth(r)));
+        usize::from(matches!(n.op, Op::While { .. })) + inner.max().unwrap_or(0)
+    };
+    r.nodes.iter().map(of).max().unwrap_or(0)
 }
 
 /// Writes the nodes of a kernel's bodies.

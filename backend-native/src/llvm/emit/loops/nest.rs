@@ -132,7 +132,7 @@ impl<'a> Emitter<'a> {
         let position = put!(self.code.f, "mul i64 {r}, {extent}");
         let position = put!(self.code.f, "sub i64 {position}, {base}");
         let mut sinks = SinkEmitter::new(self, kernel, variant, position);
-        sinks.progress(self, &Operand::text("%c0"));
+        sinks.begin_row(self);
         of_stage(STAGE_ROW).into_iter().for_each(|n| self.node(n));
         self.code.bail_out_on_fault();
         let (mut first, mut end) = (Operand::text("%c0"), Operand::text("%c1"));
@@ -174,21 +174,17 @@ impl<'a> Emitter<'a> {
         let state = sinks.begin(self);
         let mut write = |e: &mut Self, sinks: &mut SinkEmitter<'a>, first: &Operand, state: LoopState| {
             let first = &e.code.column(first);
-            let exits = [e.code.f.bail_out, e.code.f.stop];
-            if variant.is_scatter() {
-                (e.code.f.bail_out, e.code.f.stop) = (e.code.f.w.label(), e.code.f.w.label());
-            }
-            if variant.is_along() {
-                e.write_in_groups(&step, lane, first, &sinks.leaves_taken());
-            } else {
-                e.at_column(lane, first.clone());
-                step.iter().for_each(|n| e.node(n));
-            }
-            // Before anything is stored: after a bail-out the step runs again, and may read these elements.
-            e.code.bail_out_on_fault();
-            let state = sinks.step(e, &inside, first, state);
-            sinks.note(e, first, exits);
-            state
+            sinks.resumable(e, first, |sinks, e| {
+                if variant.is_along() {
+                    e.write_in_groups(&step, lane, first, &sinks.leaves_taken());
+                } else {
+                    e.at_column(lane, first.clone());
+                    step.iter().for_each(|n| e.node(n));
+                }
+                // Before anything is stored: after a bail-out the step runs again, and may read these elements.
+                e.code.bail_out_on_fault();
+                sinks.step(e, &inside, first, state)
+            })
         };
         let state = if sinks.by_blocks() {
             self.blocks(&columns, &mut sinks, state, next_row, &mut write)

@@ -266,8 +266,17 @@ impl<'a> Emitter<'a> {
         carry: &Carry,
         last: Option<&Operand>,
     ) -> Carry {
-        let groups = self.groups(body, types, xs, last);
-        let after = self.after_carry(body, types, carry, &groups.through, &groups.there);
+        let (through, there) = match last {
+            None => {
+                let ends = self.group_totals(body, types, xs);
+                self.through(body, types, ends, None)
+            }
+            Some(_) => {
+                let Groups { through, there, .. } = self.groups(body, types, xs, last);
+                (through, there)
+            }
+        };
+        let after = self.after_carry(body, types, carry, &through, &there);
         self.code.carried_on(types, &after, last)
     }
 
@@ -370,7 +379,46 @@ impl<'a> Emitter<'a> {
             by *= 2;
         }
         let ends = scanned.iter().zip(types).map(|(parts, &ty)| smallvec::smallvec![self.code.ends(ty, parts, last)]);
-        let mut through: Vec<Parts> = ends.collect();
+        let ends = ends.collect();
+        let (through, there) = self.through(body, types, ends, last);
+        Groups { scanned, through, there }
+    }
+
+    /// The total of each group of a full step, one lane per group: doubling distances makes the last element of a group that of a
+    /// balanced tree, which takes fewer operations alone.
+    fn group_totals(&mut self, body: &'a Body, types: &[ScalarType], xs: &[Parts]) -> Vec<Parts> {
+        let lanes = self.code.width.lanes;
+        let (mut values, mut left) = (xs.to_vec(), PARTIAL_RESULTS);
+        while left > GROUPS_PER_STEP {
+            left /= 2;
+            let every_second = |e: &mut Self, odd: usize| -> Vec<Parts> {
+                let halved = |(v, &ty): (&Parts, &ScalarType)| {
+                    let pairs = v.chunks(2).map(|pair| {
+                        let all = pair.len() * lanes;
+                        e.code.shuffle(ty, &pair[0], &pair[pair.len() - 1], &|k| (2 * k + odd) % all)
+                    });
+                    pairs.collect()
+                };
+                values.iter().zip(types).map(halved).collect()
+            };
+            let (evens, odds) = (every_second(self, 0), every_second(self, 1));
+            let flag = (left < lanes).then(|| self.code.lanes_until(left));
+            let parts = left.div_ceil(lanes);
+            let evens = evens.into_iter().map(Value::Varying).collect();
+            values = self.on_parts(parts, |e| e.combined_where(body, types, evens, &odds, &vec![flag; parts]));
+        }
+        values
+    }
+
+    /// For each leaf the total of all groups of the step up to each, from the totals of the groups, one lane per group; and which
+    /// groups have elements.
+    fn through(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        ends: Vec<Parts>,
+        last: Option<&Operand>,
+    ) -> (Vec<Operand>, Operand) {
         let there = match last {
             None => self.code.lanes_until(GROUPS_PER_STEP),
             Some(last) => {
@@ -379,7 +427,7 @@ impl<'a> Emitter<'a> {
                 self.on_parts(1, |e| e.code.lanes_below(&count)[0].clone())
             }
         };
-        let mut by = 1;
+        let (mut through, mut by) = (ends, 1);
         while by < GROUPS_PER_STEP {
             through = self.on_parts(1, |e| {
                 e.code.mask = Mask::Lanes(smallvec::smallvec![there.clone()]);
@@ -387,7 +435,7 @@ impl<'a> Emitter<'a> {
             });
             by *= 2;
         }
-        Groups { scanned, through: through.iter().map(|t| t[0].clone()).collect(), there }
+        (through.iter().map(|t| t[0].clone()).collect(), there)
     }
 
     /// Writes a body over the current point and some leaves.

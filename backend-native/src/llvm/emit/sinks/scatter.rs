@@ -12,7 +12,7 @@ use crate::llvm::emit::sinks::sink::Leaf;
 use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Mask, Parts, Shape, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
-use crate::llvm::emit::text::{Operand, element, put, stored};
+use crate::llvm::emit::text::{Label, Operand, element, put, stored};
 use crate::llvm::emit::{Emitter, KernelArg, MAX_SMALL_BODY_NODES, Width};
 use acc_core::data::ScalarType;
 use acc_core::ir::Val;
@@ -52,13 +52,22 @@ pub(crate) fn located(kernel: &Kernel) -> Kernel {
 }
 
 /// How elements are combined with the current values.
-pub(crate) enum Combining<'a> {
+pub(crate) enum Combining<'a, 's> {
     /// Leaf by leaf.
     Known(&'a [Update]),
-    /// By a body over the leaves of the new and of the old element.
-    Body(&'a Body),
+    /// By a body over the leaves of the new and of the old element. `first` is the column of the step's first lane.
+    Body { combine: &'a Body, first: &'s Operand, progress: &'s Progress },
     /// All leaves at once.
     Record(Record),
+}
+
+/// How a scatter records its progress, so that tiles resume where its code bails out.
+#[derive(Clone)]
+pub(crate) struct Progress {
+    /// The position of the row's first column, relative to the results' memory.
+    pub row: Operand,
+    /// Where the function bails out, and where it stops.
+    pub exits: [Label; 2],
 }
 
 /// The source of a leaf's lanes.
@@ -71,7 +80,7 @@ enum Source {
 
 impl<'a> Emitter<'a> {
     /// Combines the elements of a step. `keep` is 0 for elements that are dropped, `index` is the target.
-    pub(crate) fn scatter(&mut self, keep: Leaf, index: &[Leaf], leaves: &[Leaf], how: &Combining<'a>) {
+    pub(crate) fn scatter(&mut self, keep: Leaf, index: &[Leaf], leaves: &[Leaf], how: &Combining<'a, '_>) {
         let kept = self.kept(keep);
         let outer = std::mem::replace(&mut self.code.mask, kept);
         if let Combining::Known(updates) = how
@@ -99,6 +108,36 @@ impl<'a> Emitter<'a> {
             self.one_by_one(leaves, &positions, how);
         }
         self.code.mask = outer;
+    }
+
+    /// Records that all elements before a column of the row are combined.
+    pub(crate) fn record_progress(&mut self, progress: &Progress, column: &Operand) {
+        let place = self.code.f.arg(KernelArg::Progress);
+        let position = put!(self.code.f, "add i64 {}, {column}", progress.row);
+        self.code.f.w.line(format_args!("store i64 {position}, ptr {place}, align 8"));
+    }
+
+    /// Writes code that leaves the function, if it does, with all elements before a column combined.
+    pub(crate) fn resumable<T>(
+        &mut self,
+        progress: &Progress,
+        column: &Operand,
+        write: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let own = [self.code.f.w.label(), self.code.f.w.label()];
+        let outer = [self.code.f.bail_out, self.code.f.stop];
+        [self.code.f.bail_out, self.code.f.stop] = own;
+        let written = write(self);
+        [self.code.f.bail_out, self.code.f.stop] = outer;
+        let go_on = self.code.f.w.label();
+        self.code.f.w.jump(go_on);
+        for (from, to) in own.into_iter().zip(progress.exits) {
+            self.code.f.w.start(from);
+            self.record_progress(progress, column);
+            self.code.f.w.jump(to);
+        }
+        self.code.f.w.start(go_on);
+        written
     }
 
     /// The lanes whose element is kept.
@@ -146,7 +185,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Combines the active lanes of a step one by one.
-    fn one_by_one(&mut self, leaves: &[Leaf], positions: &Parts, how: &Combining<'a>) {
+    fn one_by_one(&mut self, leaves: &[Leaf], positions: &Parts, how: &Combining<'a, '_>) {
         if self.code.is_alone() {
             let values: Vec<Parts> = leaves.iter().map(|l| self.vectors(l.value)).collect();
             for (part, position) in positions.iter().enumerate() {
@@ -156,17 +195,17 @@ impl<'a> Emitter<'a> {
                     put!(self.code.f, "extractelement {ty} {x}, i64 0")
                 });
                 let new = of.collect();
-                self.combine_lane(leaves, new, &position, how);
+                self.combine_lane(leaves, new, &position, &Operand::int(part as i64), how);
             }
             return;
         }
         let at = self.code.spill("i64", positions);
         let values: Vec<Source> = leaves.iter().map(|l| self.source(*l)).collect();
-        let at_once = if matches!(how, Combining::Body(_)) { 1 } else { LANES_PER_ITERATION };
+        let at_once = if matches!(how, Combining::Body { .. }) { 1 } else { LANES_PER_ITERATION };
         self.each_lane(at_once, &mut |e, k| {
             let position = e.code.f.one_of("i64", &at, k);
             let new = leaves.iter().zip(&values).map(|(leaf, values)| e.code.f.taken(*leaf, values, k)).collect();
-            e.combine_lane(leaves, new, &position, how);
+            e.combine_lane(leaves, new, &position, k, how);
         });
     }
 
@@ -180,8 +219,15 @@ impl<'a> Emitter<'a> {
         Source::Buffer(self.code.spill(stored(leaf.ty), &lanes))
     }
 
-    /// Combines an element with the current value of its target.
-    fn combine_lane(&mut self, leaves: &[Leaf], new: Vec<Operand>, position: &Operand, how: &Combining<'a>) {
+    /// Combines the element of lane `k` with the current value of its target.
+    fn combine_lane(
+        &mut self,
+        leaves: &[Leaf],
+        new: Vec<Operand>,
+        position: &Operand,
+        k: &Operand,
+        how: &Combining<'a, '_>,
+    ) {
         let mut old = Vec::new();
         let mut places = Vec::new();
         for leaf in leaves {
@@ -205,10 +251,16 @@ impl<'a> Emitter<'a> {
                 })
                 .collect()
             }
-            Combining::Body(body) => {
+            Combining::Body { combine, first, progress } => {
                 let args: Vec<Value> = new.into_iter().chain(old).map(Value::Uniform).collect();
                 let outer = std::mem::replace(&mut self.code.mask, Mask::All);
-                let results = self.inline_one(body, &args);
+                // The lanes before this one are combined already.
+                let results = if combine.is_partial() {
+                    let column = put!(self.code.f, "add i64 {first}, {k}");
+                    self.resumable(progress, &column, |e| e.inline_one(combine, &args))
+                } else {
+                    self.inline_one(combine, &args)
+                };
                 self.code.mask = outer;
                 results
             }

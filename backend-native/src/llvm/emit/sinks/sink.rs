@@ -7,9 +7,9 @@ use crate::kernel::{AxisKind, Kernel, Node, Output, Sink, region_cost};
 use crate::llvm::emit::loops::loop_state::LoopState;
 use crate::llvm::emit::sinks::pairwise_fold::kept_elements;
 use crate::llvm::emit::sinks::scan::Carry;
-use crate::llvm::emit::sinks::scatter::Combining;
+use crate::llvm::emit::sinks::scatter::{Combining, Progress};
 use crate::llvm::emit::text::value::{Parts, Shape, Value};
-use crate::llvm::emit::text::{Label, Operand, element, literal, put, stored};
+use crate::llvm::emit::text::{Operand, element, literal, put, stored};
 use crate::llvm::emit::{Emitter, KernelArg, MAX_SMALL_BODY_NODES, Variant};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Dir, PrimOp, Val};
@@ -29,6 +29,8 @@ pub(crate) struct SinkEmitter<'a> {
     /// The position of the row's first column, relative to the results' memory.
     pub row: Operand,
     pub cost: usize,
+    /// How a scatter records its progress.
+    progress: Option<Progress>,
 }
 
 /// An output and its state.
@@ -101,9 +103,6 @@ impl<'a> SinkEmitter<'a> {
     pub(crate) fn new(e: &mut Emitter<'a>, kernel: &'a Kernel, variant: Variant, row: Operand) -> SinkEmitter<'a> {
         let mut number = 0;
         let mut outs = Vec::new();
-        if variant.is_scatter() {
-            e.code.f.arg(KernelArg::Progress);
-        }
         for output in &kernel.outputs {
             let before = output.sink.lead() as u32;
             let values = &kernel.element.region.results[output.values.clone()];
@@ -138,33 +137,29 @@ impl<'a> SinkEmitter<'a> {
         let combines = kernel.outputs.iter().filter_map(|o| o.sink.combine());
         let cost = combines.map(|c| region_cost(&c.region)).sum::<usize>() + region_cost(&kernel.element.region);
         let right = kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right));
-        SinkEmitter { variant, kernel, right, outs, after, block: Operand::int(0), row, cost }
+        let progress =
+            variant.is_scatter().then(|| Progress { row: row.clone(), exits: [e.code.f.bail_out, e.code.f.stop] });
+        SinkEmitter { variant, kernel, right, outs, after, block: Operand::int(0), row, cost, progress }
     }
 
-    /// Records the progress of a scatter: up to a column of the row.
-    pub(crate) fn progress(&self, e: &mut Emitter<'a>, column: &Operand) {
-        if self.variant.is_scatter() {
-            let (place, row) = (e.code.f.arg(KernelArg::Progress), &self.row);
-            let position = put!(e.code.f, "add i64 {row}, {column}");
-            e.code.f.w.line(format_args!("store i64 {position}, ptr {place}, align 8"));
+    /// The begin of a row: a scatter has combined all elements before it.
+    pub(crate) fn begin_row(&self, e: &mut Emitter<'a>) {
+        if let Some(progress) = &self.progress {
+            e.record_progress(progress, &Operand::text("%c0"));
         }
     }
 
-    /// Redirects the exits of a step that was just written through a record of the progress, to the former `exits`.
-    pub(crate) fn note(&self, e: &mut Emitter<'a>, column: &Operand, exits: [Label; 2]) {
-        let own = [e.code.f.bail_out, e.code.f.stop];
-        if own == exits {
-            return;
+    /// Writes code of a scatter that may leave the function before it has combined the element of a column.
+    pub(crate) fn resumable<T>(
+        &mut self,
+        e: &mut Emitter<'a>,
+        column: &Operand,
+        write: impl FnOnce(&mut Self, &mut Emitter<'a>) -> T,
+    ) -> T {
+        match self.progress.clone() {
+            Some(progress) => e.resumable(&progress, column, |e| write(self, e)),
+            None => write(self, e),
         }
-        let go_on = e.code.f.w.label();
-        e.code.f.w.jump(go_on);
-        for (from, to) in own.into_iter().zip(exits) {
-            e.code.f.w.start(from);
-            self.progress(e, column);
-            e.code.f.w.jump(to);
-        }
-        e.code.f.w.start(go_on);
-        [e.code.f.bail_out, e.code.f.stop] = exits;
     }
 
     /// Whether the vectors of full steps are computed one after the other: where their partial results together would
@@ -258,7 +253,7 @@ impl<'a> SinkEmitter<'a> {
                 state
             }
             Variant::Scatter | Variant::AosScatter => {
-                self.scatter(e);
+                self.scatter(e, first);
                 state
             }
             Variant::Chunk { .. } | Variant::ChunkTotals | Variant::BatchedRows => self.chunk(e, first, state),
@@ -369,14 +364,15 @@ impl<'a> SinkEmitter<'a> {
         e.store(leaf.ty, parts, &start, first);
     }
 
-    fn scatter(&self, e: &mut Emitter<'a>) {
+    fn scatter(&self, e: &mut Emitter<'a>, first: &Operand) {
         for o in &self.outs {
             let Sink::Scatter { combine, builtin, rank, .. } = &o.output.sink else { continue };
+            let Some(progress) = &self.progress else { continue };
             let record = self.kernel.record().filter(|_| self.variant == Variant::AosScatter);
             let how = match (record, builtin) {
                 (Some(record), _) => Combining::Record(record),
                 (None, Some(updates)) => Combining::Known(updates),
-                (None, None) => Combining::Body(combine),
+                (None, None) => Combining::Body { combine, first, progress },
             };
             let (index, leaves) = o.leaves[1..].split_at(*rank);
             e.scatter(o.leaves[0], index, leaves, &how);

@@ -19,7 +19,7 @@ use crate::llvm::emit::loops::tile_shape::{accumulators, rests};
 use crate::llvm::emit::sinks::sink::SinkEmitter;
 use crate::llvm::emit::text::value::{Parts, Value};
 use crate::llvm::emit::text::{Operand, put};
-use crate::llvm::emit::{Emitter, KernelArg, Variant, Width};
+use crate::llvm::emit::{Emitter, KernelArg, Unsupported, Variant, Width};
 use acc_core::ir::Val;
 use std::collections::HashMap;
 use term_blocks::TermBlocks;
@@ -30,11 +30,13 @@ const POLLED_ITERATIONS: usize = 1024;
 const MAX_ACCUMULATOR_VECTORS: usize = 8;
 
 /// The vector width of a kernel's schedule; the error says why it is not compiled.
-pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Width, String> {
+pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Width, Unsupported> {
     if kernel.outputs.iter().any(|o| !matches!(o.sink, Sink::Store | Sink::Fold { .. })) {
-        return Err("a schedule of scans or scatters".into());
+        return Err(Unsupported::Variant("a schedule of scans or scatters"));
     }
-    let Some(lane) = kernel.lane_loop() else { return Err("a schedule without a loop for lanes".into()) };
+    let Some(lane) = kernel.lane_loop() else {
+        return Err(Unsupported::Variant("a schedule without a loop for lanes"));
+    };
     if let (true, Some(iterations)) = (kernel.loops[lane].unrolled, kernel.iterations(lane)) {
         let lanes = width.lanes.min(iterations.next_power_of_two().max(4));
         return Ok(Width { lanes, parts: (iterations / lanes).clamp(1, MAX_ACCUMULATOR_VECTORS) });
