@@ -183,6 +183,21 @@ macro_rules! buffers {
 }
 all_types!(buffers);
 
+impl AnyBuffer {
+    /// The memory of an array's columns, for reuse; the columns if any of them is shared or not from a pool.
+    pub(crate) fn reclaim_all<C: FromIterator<Column>>(
+        columns: impl IntoIterator<Item = Column>,
+    ) -> Result<Vec<AnyBuffer>, C> {
+        let mut columns = columns.into_iter().map(AnyBuffer::reclaim);
+        let mut buffers = Vec::new();
+        let shared = columns.by_ref().find_map(|column| column.map(|b| buffers.push(b)).err());
+        let Some(shared) = shared else { return Ok(buffers) };
+        let before = buffers.into_iter().map(AnyBuffer::column).chain([shared]);
+        let after = columns.map(|column| column.map_or_else(|own| own, AnyBuffer::column));
+        Err(before.chain(after).collect())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The function of a module.
 pub(crate) struct Entry(Loaded);
@@ -146,7 +147,7 @@ fn address<T>(p: *const T) -> u64 {
     p.expose_provenance() as u64
 }
 
-fn column_address(c: ColumnSlice<'_>) -> u64 {
+pub(crate) fn column_address(c: ColumnSlice<'_>) -> u64 {
     macro_rules! typed {
         ($(($V:ident, $t:ty)),*) => { match c { $(ColumnSlice::$V(x) => address::<$t>(x.as_ptr())),* } };
     }
@@ -296,29 +297,35 @@ impl<'a> Call<'a> {
 
     /// Computes a part of the index space.
     pub(crate) fn run(&self, part: Part, memory: &mut Memory<'_, '_>) -> CallOutcome {
-        let Part { positions, row, most, panel, along } = part;
-        let args = self.args_of(positions.start, &along, memory);
-        let Range { mut start, end } = positions;
-        while start < end {
-            let next = end.min(start.saturating_add(most.max(1)));
-            for (rows, columns) in rectangles(start..next, row.max(1)) {
-                for first in columns.clone().step_by(panel.max(1)) {
-                    let columns = first..columns.end.min(first.saturating_add(panel));
-                    let ended = self.call(&args, rows.clone(), columns);
-                    if ended != CallOutcome::Done {
-                        return ended;
-                    }
-                }
-            }
-            if self.limits.check().is_err() {
-                return CallOutcome::Stopped;
-            }
-            start = next;
-        }
-        CallOutcome::Done
+        let args = self.args_of(part.positions.start, &part.along, memory);
+        part.run(self.limits, |rows, columns| self.call(&args, rows, columns))
+    }
+
+    /// The call for a part with all of its arguments, to be repeated; `column` is the address of a leaf of those arrays
+    /// whose memory is not that of the names.
+    pub(crate) fn bind(
+        &self,
+        part: Part,
+        memory: &mut Memory<'_, '_>,
+        column: impl Fn(ArrayId, u32) -> Option<u64>,
+    ) -> BoundCall<'a> {
+        let args = self.args_of(part.positions.start, &part.along, memory);
+        let bound = self.code.args.iter().zip(args).map(|(arg, word)| match *arg {
+            KernelArg::Column(a, leaf) => column(a, leaf).unwrap_or(word),
+            _ => word,
+        });
+        let args = bound.map(AtomicU64::new).collect();
+        BoundCall { code: self.code, entry: self.entry, args, limits: self.limits, part }
     }
 
     fn call(&self, args: &[u64], rows: Range<usize>, columns: Range<usize>) -> CallOutcome {
+        self.entry.call(args.as_ptr().cast(), rows, columns)
+    }
+}
+
+impl Entry {
+    /// Calls the function for these rows and columns.
+    fn call(&self, args: *const c_void, rows: Range<usize>, columns: Range<usize>) -> CallOutcome {
         let [r0, r1, c0, c1] = [rows.start, rows.end, columns.start, columns.end].map(|n| n as i64);
         // SAFETY: the arguments are those that the code was generated for, with the meaning of their kinds: extents,
         // and addresses of columns that have as many elements as the array's extents say, of the type that the verified
@@ -327,13 +334,69 @@ impl<'a> Call<'a> {
         // reads a column only at indices that it compared with the extents, and bytes of the aligned words around such
         // elements, whose values are ignored (`emit::access::subword_gather`). It writes results only at the positions
         // asked for, for which there is memory; calls that share memory are asked for different positions
-        // (`run::rows::permuted_scan_store`, `run::elementwise::column_panels`).
-        let said = unsafe { (self.entry.function())(args.as_ptr().cast(), r0, r1, c0, c1) };
+        // (`run::rows::permuted_scan_store`, `run::elementwise::column_panels`), and the memory of a bound call lives as
+        // long as its recording (`run::loops`).
+        let said = unsafe { (self.function())(args, r0, r1, c0, c1) };
         match said {
             0 => CallOutcome::Done,
             1 => CallOutcome::BailedOut,
             _ => CallOutcome::Stopped,
         }
+    }
+}
+
+impl Part {
+    /// Calls for all of its rectangles, with polls of the limits in between.
+    fn run(&self, limits: &RunLimits, call: impl Fn(Range<usize>, Range<usize>) -> CallOutcome) -> CallOutcome {
+        let Range { mut start, end } = self.positions;
+        while start < end {
+            let next = end.min(start.saturating_add(self.most.max(1)));
+            for (rows, columns) in rectangles(start..next, self.row.max(1)) {
+                for first in columns.clone().step_by(self.panel.max(1)) {
+                    let columns = first..columns.end.min(first.saturating_add(self.panel));
+                    let ended = call(rows.clone(), columns);
+                    if ended != CallOutcome::Done {
+                        return ended;
+                    }
+                }
+            }
+            if limits.check().is_err() {
+                return CallOutcome::Stopped;
+            }
+            start = next;
+        }
+        CallOutcome::Done
+    }
+}
+
+/// A call for a part of an index space whose arguments are computed once, for launches that are repeated.
+pub(crate) struct BoundCall<'a> {
+    code: &'a Compiled,
+    entry: &'a Entry,
+    args: Box<[AtomicU64]>,
+    limits: &'a RunLimits,
+    part: Part,
+}
+
+impl BoundCall<'_> {
+    /// The arguments that are scalars of an array's closed function: their numbers, and the positions of the scalars.
+    pub(crate) fn scalars_of(&self, array: ArrayId) -> impl Iterator<Item = (usize, u32)> {
+        self.code.args.iter().enumerate().filter_map(move |(number, arg)| match *arg {
+            KernelArg::Scalar(a, position) if a == array => Some((number, position)),
+            _ => None,
+        })
+    }
+
+    /// Replaces an argument that is a scalar; no other thread calls meanwhile.
+    pub(crate) fn set_scalar(&self, number: usize, bits: u64) {
+        if let (Some(KernelArg::Scalar(..)), Some(arg)) = (self.code.args.get(number), self.args.get(number)) {
+            arg.store(bits, Ordering::Relaxed);
+        }
+    }
+
+    /// Computes the part.
+    pub(crate) fn run(&self) -> CallOutcome {
+        self.part.run(self.limits, |rows, columns| self.entry.call(self.args.as_ptr().cast(), rows, columns))
     }
 }
 

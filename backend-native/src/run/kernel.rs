@@ -2,9 +2,10 @@
 //! fits the kernel's axes.
 
 use super::elementwise::{epilogue, store};
+use super::launch::flags;
 use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish};
 use super::rows::{product, segments};
-use super::{Run, Value, View, compact, flags, located, rows, scalar_eval, scalars_of, scatter, shape};
+use super::{Run, Value, View, compact, located, rows, scalar_eval, scalars_of, scatter, shape};
 use crate::bind::{Names, SparseFlags};
 use crate::buffer::AnyBuffer;
 use crate::kernel::Bits;
@@ -138,15 +139,13 @@ impl Run<'_> {
             return None;
         }
         let value = self.values[a.index()].as_mut()?;
-        let mut columns = value.columns.take()?.into_iter().map(AnyBuffer::reclaim);
-        let mut buffers = Vec::new();
-        let shared = columns.by_ref().find_map(|column| column.map(|b| buffers.push(b)).err());
-        let Some(shared) = shared else { return Some(buffers) };
-        // One of its columns is shared: leave the array as it is.
-        let before = buffers.into_iter().map(AnyBuffer::column).chain([shared]);
-        let after = columns.map(|column| column.map_or_else(|own| own, AnyBuffer::column));
-        value.columns = Some(before.chain(after).collect());
-        None
+        match AnyBuffer::reclaim_all(value.columns.take()?) {
+            Ok(buffers) => Some(buffers),
+            Err(columns) => {
+                value.columns = Some(columns);
+                None
+            }
+        }
     }
 
     /// An error if the bytes of an array exceed the address space.
@@ -200,7 +199,7 @@ impl Run<'_> {
             return None;
         }
         let (element, mut results) =
-            (&launch.kernel.element, scalar_eval::evaluate(&launch.kernel.element, &self.values)?.into_iter());
+            (&launch.kernel.element, scalar_eval::evaluate(&launch.kernel.element, &self.values[..])?.into_iter());
         let columns = launch.kernel.outputs.iter().map(|o| {
             let types: SmallVec<[ScalarType; 2]> = launch.kernel.values(o).iter().map(|&v| element.ty(v)).collect();
             let mut columns = self.cx.columns(&types, 1).map_err(Stop::Error)?;

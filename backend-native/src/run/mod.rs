@@ -2,9 +2,9 @@
 
 mod compact;
 mod elementwise;
-mod flags;
 mod kernel;
 pub(crate) mod launch;
+mod loops;
 pub(crate) mod pool;
 mod row_blocking;
 mod rows;
@@ -26,7 +26,7 @@ use acc_core::data::{ArrayData, Column, ColumnSlice, Prim};
 use acc_core::foreign::{self, trace};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, ForeignFun, Loc};
 use acc_core::{Error, Fault};
-use launch::{Binding, Context, NO_SPACE};
+use launch::{Binding, Context, NO_SPACE, flags};
 use smallvec::SmallVec;
 
 /// An array of a run.
@@ -199,21 +199,8 @@ impl<'p> Run<'p> {
                 }
             }
             Work::While { init, test, step } => {
-                let mut state = init.iter().map(|&a| self.force(a)).collect::<Result<SmallVec<[_; 2]>, _>>()?;
-                loop {
-                    self.cx.limits.check()?;
-                    self.enter(test, state.iter().cloned());
-                    let go = self.block(test, &[])?;
-                    self.leave(test);
-                    let go = go.first().and_then(|v| v.columns.as_ref()?.first().map(|c| first_bits(c.slice())));
-                    if go.is_none_or(|g| g == 0) {
-                        break;
-                    }
-                    // The step holds the only reference to the state, so that it can update it in place.
-                    self.enter(step, state);
-                    state = self.block(step, &[])?;
-                    self.leave(step);
-                }
+                let state = init.iter().map(|&a| self.force(a)).collect::<Result<_, _>>()?;
+                let state = self.iterate(test, step, state)?;
                 for (r, v) in s.results.iter().zip(state) {
                     self.values[r.index()] = Some(v);
                 }
@@ -308,7 +295,7 @@ impl<'p> Run<'p> {
         let code = match c {
             Closed::Known(bits) => return Ok(bits.clone()),
             Closed::Code(FunCode { code, body }) => {
-                match body.as_ref().and_then(|body| scalar_eval::evaluate(body, &self.values)) {
+                match body.as_ref().and_then(|body| scalar_eval::evaluate(body, &self.values[..])) {
                     Some(bits) => return Ok(bits),
                     None => code,
                 }

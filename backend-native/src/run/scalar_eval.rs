@@ -6,12 +6,31 @@ use crate::kernel::Bits;
 use crate::kernel::{Body, Ix, Load, Op, TRIVIAL_NODES};
 use acc_core::data::Lit;
 use acc_core::eval::{eval_cast, eval_prim};
-use acc_core::ir::Val;
+use acc_core::ir::{ArrayId, Val};
 use smallvec::SmallVec;
+
+/// The arrays that a body reads.
+pub(crate) trait Arrays {
+    /// The extents of an array, if it has any yet.
+    fn shape(&self, array: ArrayId) -> Option<&[usize]>;
+    /// The bits of a leaf of an element, if the array is evaluated.
+    fn bits(&self, array: ArrayId, leaf: usize, at: usize) -> Option<u64>;
+}
+
+impl Arrays for [Option<Value>] {
+    fn shape(&self, array: ArrayId) -> Option<&[usize]> {
+        Some(&self.get(array.index())?.as_ref()?.shape)
+    }
+
+    fn bits(&self, array: ArrayId, leaf: usize, at: usize) -> Option<u64> {
+        let columns = self.get(array.index())?.as_ref()?.columns.as_ref()?;
+        Some(columns.get(leaf)?.slice().get(at)?.bits)
+    }
+}
 
 /// The results of a [trivial](Body::is_trivial) body; none if it faults or demands an array, which is left to the tile
 /// executor to report.
-pub(crate) fn evaluate(body: &Body, arrays: &[Option<Value>]) -> Option<Bits> {
+pub(crate) fn evaluate(body: &Body, arrays: &(impl Arrays + ?Sized)) -> Option<Bits> {
     let mut values: SmallVec<[u64; 2 * TRIVIAL_NODES]> = smallvec::smallvec![0; body.types.len()];
     for (v, l) in &body.consts {
         values[v.index()] = l.bits;
@@ -25,12 +44,11 @@ pub(crate) fn evaluate(body: &Body, arrays: &[Option<Value>]) -> Option<Bits> {
             }
             Op::Cast(x) => eval_cast(lit(*x), body.ty(n.results[0])).ok()?.bits,
             Op::Select { cond, then, else_ } => values[if values[cond.index()] != 0 { then } else { else_ }.index()],
-            Op::Extent { array, axis } => *arrays[array.index()].as_ref()?.shape.get(*axis as usize)? as u64,
+            Op::Extent { array, axis } => *arrays.shape(*array)?.get(*axis as usize)? as u64,
             Op::Index(l) => {
-                let array = arrays[l.array.index()].as_ref()?;
-                let (columns, at) = (array.columns.as_ref()?, position(l, &array.shape, &values)?);
+                let at = position(l, arrays.shape(l.array)?, &values)?;
                 for (v, &leaf) in n.results.iter().zip(&l.leaves) {
-                    values[v.index()] = columns.get(leaf as usize)?.slice().get(at)?.bits;
+                    values[v.index()] = arrays.bits(l.array, leaf as usize, at)?;
                 }
                 continue;
             }

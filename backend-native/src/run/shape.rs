@@ -33,8 +33,7 @@ pub(super) fn of(op: &ArrayOp, closed: &[Bits], values: &[Option<Value>]) -> Res
         let (source, mut fixed) = (operands.shape(*xs), operands.first().iter().map(|&b| int(b)));
         let at = |a: &Axis| if *a == Axis::All { 0 } else { fixed.next().unwrap_or_default() };
         let at: Vec<i64> = axes.iter().map(at).collect();
-        let inside = |((a, &i), &n): ((&Axis, &i64), &usize)| *a == Axis::All || (i as u64) < n as u64;
-        if !axes.iter().zip(&at).zip(source).all(inside) {
+        if !inside(axes, operands.first(), source) {
             return Err(crate::tile::access::load::out_of_bounds(*xs, &at, source));
         }
     }
@@ -47,6 +46,12 @@ pub(super) fn of(op: &ArrayOp, closed: &[Bits], values: &[Option<Value>]) -> Res
         }
     }
     Ok(to)
+}
+
+/// Whether the position of a slice, along the axes that it fixes, is in bounds.
+pub(super) fn inside(axes: &[Axis], fixed: &[u64], source: &[usize]) -> bool {
+    let fixed_extents = axes.iter().zip(source).filter(|(a, _)| **a != Axis::All).map(|(_, &n)| n as u64);
+    fixed_extents.zip(fixed).all(|(n, &at)| at < n)
 }
 
 /// The extents of the (evaluated) operands, and the values of closed functions.

@@ -1,7 +1,7 @@
 //! Launches that store each element at its point.
 
 use crate::buffer::{AnyBuffer, CACHE_LINE_BYTES, OutSlice};
-use crate::llvm::call::{Call, Computed, Memory, Part};
+use crate::llvm::call::{BoundCall, Call, Computed, Memory, Part};
 use crate::llvm::{self, Variant, is_elementwise};
 use crate::run::launch::{
     Binding, Columns, Context, Cut, Job, Piece, WORK_PER_CALL, finish, first_event, pieces, task_len,
@@ -9,7 +9,9 @@ use crate::run::launch::{
 use crate::tile::machine::{Code, Machine, Outcome, Space, Stop};
 use crate::tile::memory;
 use acc_core::data::ScalarType;
+use acc_core::ir::ArrayId;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// Results from this many bytes on are stored non-temporally: they exceed the last-level cache's share of a core, so
 /// that caching them would only evict what is read.
@@ -119,7 +121,7 @@ pub(crate) struct StoreCode<'a> {
     panel: usize,
     /// Elements per call are a multiple of this, except in the last call.
     whole: usize,
-    stream: bool,
+    pub stream: bool,
     /// Whether rows may begin anywhere in a cache line, as long as all results have the same offset.
     unaligned: bool,
     /// Whether lanes are rows.
@@ -127,6 +129,20 @@ pub(crate) struct StoreCode<'a> {
 }
 
 impl<'a> StoreCode<'a> {
+    /// The code for the whole index space of a launch that stores by rows.
+    pub(crate) fn of(job: &'a Job<'a>) -> Option<StoreCode<'a>> {
+        let kernel = &job.launch.kernel;
+        let (n, rank): (usize, usize) = (job.extents.iter().product(), job.extents.len());
+        let transposed = llvm::transposed_axis(kernel).filter(|_| rank > 1);
+        if n == 0 || kernel.is_scheduled() || transposed == Some(0) {
+            return None;
+        }
+        let bytes: usize = job.outputs.iter().flat_map(|o| &o.types).map(|t| t.size()).sum();
+        let across = rank > 1 && kernel.has_strided_access(rank - 1);
+        let panels = across && job.extents.last().is_some_and(|&row| row > PANEL_LANES);
+        StoreCode::new(job, panels, transposed, n.saturating_mul(bytes) >= MIN_STREAMED_BYTES)
+    }
+
     /// `transposed` is the axis that swaps with the innermost one in loads, if any.
     pub(crate) fn new(
         job: &'a Job<'a>,
@@ -200,23 +216,33 @@ impl<'a> StoreCode<'a> {
     /// Computes a piece, given rows of other results that are already `computed`; false if it bailed out, in which case
     /// the tile executor must run to find the event.
     pub(crate) fn run(&self, piece: &mut Piece<'_>, computed: &[Computed]) -> Result<bool, Stop> {
-        let mut outs: SmallVec<[_; 2]> = piece.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
-        if self.stream {
-            let starts: SmallVec<[usize; 2]> =
-                outs.iter().flatten().map(|o| memory::offset(o, CACHE_LINE_BYTES)).collect();
-            let wanted = starts.first().filter(|_| self.unaligned).copied().unwrap_or(0);
-            if starts.iter().any(|s| *s != wanted) {
-                return Ok(false);
-            }
+        if !self.begins_at_lines(piece) {
+            return Ok(false);
         }
-        let positions = piece.start..piece.start + piece.len;
+        let mut outs: SmallVec<[_; 2]> = piece.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
+        let part = self.part(piece.start..piece.start + piece.len);
+        let ended = self.call.run(part, &mut Memory { outs: &mut outs, computed, ..Memory::default() });
+        if self.stream {
+            memory::finish();
+        }
+        self.job.is_done(ended)
+    }
+
+    /// Whether non-temporal stores may write a piece.
+    fn begins_at_lines(&self, piece: &Piece<'_>) -> bool {
+        let mut starts = piece.outs.iter().map(|o| memory::offset(o, CACHE_LINE_BYTES));
+        let wanted =
+            if self.unaligned { piece.outs.first().map_or(0, |o| memory::offset(o, CACHE_LINE_BYTES)) } else { 0 };
+        !self.stream || starts.all(|start| start == wanted)
+    }
+
+    /// How a range of positions is computed.
+    fn part(&self, positions: Range<usize>) -> Part {
         if self.lanes {
             let around = self.job.extents[self.job.extents.len() - 2];
             let rows = positions.start / self.row..positions.end / self.row;
             let most = WORK_PER_CALL / self.job.launch.cost.max(1) / self.row;
-            let part = Part { most, along: 0..self.row, ..Part::of(rows, around) };
-            let ended = self.call.run(part, &mut Memory { outs: &mut outs, computed, ..Memory::default() });
-            return self.job.is_done(ended);
+            return Part { most, along: 0..self.row, ..Part::of(rows, around) };
         }
         // Whole cache lines, and whole rows of panels.
         let most = (WORK_PER_CALL / self.job.launch.cost.max(1)).next_multiple_of(CACHE_LINE_BYTES);
@@ -224,12 +250,27 @@ impl<'a> StoreCode<'a> {
         let most = if self.whole > self.row { most.next_multiple_of(self.whole * llvm::MAX_BLOCK_ROWS) } else { most };
         // All points between the transposed axis and the lane axis.
         let along = 0..self.whole / self.row.max(1);
-        let part = Part { most, panel: self.panel, along, ..Part::of(positions, self.row) };
-        let ended = self.call.run(part, &mut Memory { outs: &mut outs, computed, ..Memory::default() });
-        if self.stream {
-            memory::finish();
+        Part { most, panel: self.panel, along, ..Part::of(positions, self.row) }
+    }
+
+    /// The call that computes a piece, to be repeated; `column` is as for [`Call::bind`].
+    pub(crate) fn bind(
+        &self,
+        piece: &mut Piece<'_>,
+        column: impl Fn(ArrayId, u32) -> Option<u64>,
+    ) -> Option<BoundCall<'a>> {
+        if !self.begins_at_lines(piece) {
+            return None;
         }
-        self.job.is_done(ended)
+        let mut outs: SmallVec<[_; 2]> = piece.outs.iter_mut().map(|o| Some(o.reborrow())).collect();
+        let part = self.part(piece.start..piece.start + piece.len);
+        Some(self.call.bind(part, &mut Memory { outs: &mut outs, ..Memory::default() }, column))
+    }
+
+    /// Into how many elements results of `n` elements may be divided for so many threads: whole rows, if there are enough.
+    pub(crate) fn piece_len(&self, n: usize, threads: usize) -> usize {
+        let row = if n / self.row.max(1) >= threads { self.row } else { 1 };
+        n.div_ceil(threads.max(1)).next_multiple_of(self.whole.max(row).max(1))
     }
 }
 

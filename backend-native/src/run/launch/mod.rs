@@ -1,5 +1,6 @@
 //! What all launches share: binding of names, tiles and their events, tasks on threads.
 
+pub(super) mod flags;
 pub(super) mod lists;
 
 use crate::Compile;
@@ -10,7 +11,7 @@ use crate::llvm::call::{Call, CallOutcome};
 use crate::llvm::{CodeCache, Variant};
 use crate::prepare::Launch;
 use crate::run::launch::lists::collected;
-use crate::run::pool::thread_pool::ThreadPool;
+use crate::run::pool::thread_pool::{ThreadPool, spin_until};
 use crate::run::pool::work_stealing::TaskQueues;
 use crate::tile::bytecode::Slot;
 use crate::tile::lanes;
@@ -142,9 +143,6 @@ pub(crate) struct OrderedTask<'a> {
     first: &'a AtomicUsize,
 }
 
-/// Polls of a value from another thread before the waiting thread yields its processor.
-const SPINS_BEFORE_YIELD: usize = 1 << 10;
-
 impl OrderedTask<'_> {
     fn stop(&self) {
         self.first.fetch_min(self.number, Ordering::Relaxed);
@@ -157,11 +155,7 @@ impl OrderedTask<'_> {
 
     /// Waits for the value of an earlier task; none if one has stopped, in which case this task's result is irrelevant.
     pub(crate) fn wait<'c, V>(&self, cell: &'c OnceLock<V>) -> Option<&'c V> {
-        let mut looks = 0;
-        while cell.get().is_none() && !self.is_over() {
-            looks += 1;
-            if looks < SPINS_BEFORE_YIELD { std::hint::spin_loop() } else { std::thread::yield_now() }
-        }
+        spin_until(|| cell.get().is_some() || self.is_over());
         cell.get()
     }
 }

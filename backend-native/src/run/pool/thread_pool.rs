@@ -173,7 +173,7 @@ struct Shared {
 /// A number in a cache line of its own.
 #[derive(Default)]
 #[repr(align(128))]
-pub(super) struct Line(pub AtomicUsize);
+pub(in crate::run) struct Line(pub AtomicUsize);
 
 #[derive(Default)]
 struct Board {
@@ -282,6 +282,18 @@ fn watch(time: Duration, came: impl Fn() -> bool) -> bool {
         if start.elapsed() > time {
             return came();
         }
+    }
+}
+
+/// Polls before a waiting thread yields its processor.
+const SPINS_BEFORE_YIELD: usize = 1 << 10;
+
+/// Waits for something that another thread does soon. If that thread has no processor, it gets this one.
+pub(crate) fn spin_until(came: impl Fn() -> bool) {
+    let mut looks = 0;
+    while !came() {
+        looks += 1;
+        if looks < SPINS_BEFORE_YIELD { std::hint::spin_loop() } else { std::thread::yield_now() }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Which flags are kept as positions, and dense flags in memory.
 
-use super::launch::Context;
+use super::Context;
 use crate::bind::SparseFlags;
 use crate::buffer::AnyBuffer;
 use acc_core::Error;
@@ -13,12 +13,12 @@ const MIN_VALUES_PER_FLAG: usize = 8;
 const MAX_DENSE_VALUES: usize = 1 << 16;
 
 /// Whether `places` set flags among `values` are better kept as positions.
-pub(super) fn are_sparse(places: usize, values: usize) -> bool {
+pub(in crate::run) fn are_sparse(places: usize, values: usize) -> bool {
     values > MAX_DENSE_VALUES && places <= values / MIN_VALUES_PER_FLAG
 }
 
 /// All flags, dense in memory.
-pub(super) fn column(flags: &SparseFlags, values: usize, cx: Context<'_>) -> Result<Column, Error> {
+pub(in crate::run) fn column(flags: &SparseFlags, values: usize, cx: Context<'_>) -> Result<Column, Error> {
     let mut column = AnyBuffer::new(cx.memory, ScalarType::Bool, values, cx.meter)?;
     if let crate::buffer::OutSlice::Bool(out) = column.as_out() {
         flags.spread(0..values, out);

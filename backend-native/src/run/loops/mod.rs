@@ -1,0 +1,170 @@
+//! Array loops (`awhile`).
+//!
+//! A loop whose steps launch the same kernels over the same extents is *recorded*: what a launch computes before it calls
+//! machine code, it computes once, and the following steps only make the calls, on memory that is taken once, too.
+//! [`order`] says which steps may be recorded, [`record`] prepares the calls, and [`replay`] makes them, on several
+//! threads with [`rounds`].
+//!
+//! A recorded step that does anything but complete (a fault, a demand, other extents) leaves the state before it as it is.
+//! That step then runs launch by launch, which finds the fault, evaluates what is demanded, or goes on with other extents.
+
+mod order;
+mod record;
+mod replay;
+mod rounds;
+
+use super::launch::Job;
+use super::{Run, Value, View};
+use crate::Compile;
+use crate::lower::BlockPlan;
+use crate::tile::lanes::first_bits;
+use acc_core::ir::ArrayId;
+use acc_core::{Error, timeline};
+use order::{Action, Order};
+use record::{Prepared, Recorder};
+use replay::{End, Replayed};
+use smallvec::SmallVec;
+
+/// The state of a loop.
+pub(super) type State = SmallVec<[Value; 2]>;
+
+/// Steps that are launched before the first recording, which takes about as long as three of them. After each recording
+/// that is left there are twice as many.
+const LAUNCHED_STEPS: usize = 2;
+
+impl<'p> Run<'p> {
+    /// The state of a loop at its end.
+    pub(super) fn iterate(
+        &mut self,
+        test: &'p BlockPlan,
+        step: &'p BlockPlan,
+        mut state: State,
+    ) -> Result<State, Error> {
+        let mut launched = LAUNCHED_STEPS;
+        let (mut left, mut order) = (launched, None);
+        loop {
+            self.cx.limits.check()?;
+            if left == 0 {
+                launched = launched.saturating_mul(2);
+                left = launched;
+                let order = order.get_or_insert_with(|| match self.cx.compile {
+                    Compile::Never => None,
+                    Compile::Now | Compile::Background => Order::of(self.plan, test, step),
+                });
+                match order {
+                    None => left = usize::MAX,
+                    Some(order) => match self.recorded(order, test, step, state)? {
+                        (end, true) => return Ok(end),
+                        (after, false) => state = after,
+                    },
+                }
+            }
+            left -= 1;
+            self.enter(test, state.iter().cloned());
+            let go = self.block(test, &[])?;
+            self.leave(test);
+            if !is_true(&go) {
+                return Ok(state);
+            }
+            // The step holds the only reference to the state, so that it can update it in place.
+            self.enter(step, state);
+            state = self.block(step, &[])?;
+            self.leave(step);
+        }
+    }
+
+    /// Goes on from a state with recorded steps; returns the state after them, and whether the loop is over.
+    fn recorded(
+        &mut self,
+        order: &Order<'p>,
+        test: &'p BlockPlan,
+        step: &'p BlockPlan,
+        state: State,
+    ) -> Result<(State, bool), Error> {
+        let Some(next) = self.traced(order, test, step, &state) else {
+            self.leave(test);
+            self.leave(step);
+            return Ok((state, false));
+        };
+        drop(state);
+        let actions = [&order.test, &order.step].map(|steps| order.actions(steps, &self.values));
+        // What is computed again takes no memory meanwhile.
+        for a in order.varying() {
+            if let Some(v) = &mut self.values[a.index()] {
+                v.columns = None;
+            }
+        }
+        let (state, end) = match actions {
+            [Some(test_actions), Some(step_actions)] => {
+                let actions = [test_actions, step_actions];
+                self.replayed(order, [test, step], actions, next)
+            }
+            _ => (next, End::Left),
+        };
+        self.leave(test);
+        self.leave(step);
+        match end {
+            End::Ended => Ok((state, true)),
+            End::Left => Ok((state, false)),
+            End::Stopped(error) => Err(error),
+        }
+    }
+
+    /// Goes on from a state by these actions. The arrays of a step have extents.
+    fn replayed(
+        &self,
+        order: &Order<'p>,
+        [test, step]: [&'p BlockPlan; 2],
+        actions: [Vec<Action<'p>>; 2],
+        state: State,
+    ) -> (State, End) {
+        let view = View { values: &self.values };
+        let launches = actions.iter().flatten().filter_map(Action::launch).map(|launch| self.unguarded(launch));
+        let jobs: Vec<Job<'_>> =
+            launches.map(|launch| self.bound(launch, &vec![None; launch.kernel.outputs.len()], &view)).collect();
+        let Some(prepared) = jobs.iter().map(Prepared::new).collect() else { return (state, End::Left) };
+        let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().as_slice().into();
+        let recorder = Recorder {
+            cx: self.cx,
+            values: &self.values,
+            types: &types,
+            actions,
+            prepared,
+            params: [&test.params, &step.params],
+            results: [&test.results, &step.results],
+        };
+        let mut span = timeline::span(timeline::Kind::Kernel, || order.title());
+        let mut recording = recorder.record(state);
+        let Replayed { steps, phase, end } = recording.replay(&self.values, self.cx);
+        span.note("steps", || steps.to_string());
+        (recording.into_state(phase, &step.params, &self.values), end)
+    }
+
+    /// The state after a step, all arrays of which keep their values; none if it does not complete, or has other extents.
+    fn traced(&mut self, order: &Order<'p>, test: &'p BlockPlan, step: &'p BlockPlan, state: &State) -> Option<State> {
+        order.results().for_each(|a| self.values[a.index()] = None);
+        self.enter(test, state.iter().cloned());
+        self.enter(step, state.iter().cloned());
+        let around = std::mem::take(&mut self.dying);
+        let plan = self.plan;
+        let completes =
+            |run: &mut Self, steps: &[usize]| steps.iter().try_for_each(|&s| run.step(&plan.steps[s])).is_ok();
+        let go = completes(self, &order.test) && self.stored(&test.results).is_some_and(|go| is_true(&go));
+        let completed = go && completes(self, &order.step);
+        self.dying = around;
+        let next = if completed { self.stored(&step.results) } else { None };
+        next.filter(|next| next.iter().zip(state).all(|(next, now)| next.shape == now.shape))
+    }
+
+    /// The values of arrays, if their elements are in memory.
+    fn stored(&self, arrays: &[ArrayId]) -> Option<State> {
+        let value = |a: &ArrayId| self.values[a.index()].clone().filter(|v| v.columns.is_some());
+        arrays.iter().map(value).collect()
+    }
+}
+
+/// Whether the result of a test is true.
+fn is_true(go: &State) -> bool {
+    let go = go.first().and_then(|v| v.columns.as_ref()?.first());
+    go.is_some_and(|c| first_bits(c.slice()) != 0)
+}

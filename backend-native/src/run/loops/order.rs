@@ -1,0 +1,198 @@
+//! Which loops may be recorded: those whose steps are known before they run, and are kernels that store their elements,
+//! scalars, and arrays that only have extents.
+
+use crate::kernel::{AxisKind, Bits, Body, Op, Sink};
+use crate::lower::{BlockPlan, Materialization};
+use crate::prepare::{Closed, Launch, Plan, Step, Work};
+use crate::run::{Value, scalar_eval};
+use acc_core::ir::{ArrayId, ArrayOp, Axis};
+use std::collections::HashSet;
+
+/// The steps of a loop's two blocks, in the order of their evaluation.
+pub(super) struct Order<'p> {
+    plan: &'p Plan,
+    pub test: Vec<usize>,
+    pub step: Vec<usize>,
+    /// The arrays that differ between steps: parameters and results.
+    varying: HashSet<ArrayId>,
+}
+
+/// What a recorded step does.
+pub(super) enum Action<'p> {
+    /// Evaluates a closed function, which must yield what it did.
+    Same { body: &'p Body, value: Bits },
+    /// Evaluates the position of a slice, which must be in bounds.
+    Position { array: ArrayId, source: ArrayId, axes: &'p [Axis], body: &'p Body },
+    /// Evaluates a kernel of one point.
+    Scalars { body: &'p Body, results: Vec<ArrayId> },
+    /// Launches a kernel.
+    Launch { launch: &'p Launch, results: Vec<ArrayId> },
+    /// Gives the memory of one array to another.
+    View { array: ArrayId, source: ArrayId },
+}
+
+impl<'p> Action<'p> {
+    pub(super) fn launch(&self) -> Option<&'p Launch> {
+        match self {
+            Action::Launch { launch, .. } => Some(launch),
+            Action::Same { .. } | Action::Position { .. } | Action::Scalars { .. } | Action::View { .. } => None,
+        }
+    }
+}
+
+impl<'p> Order<'p> {
+    /// None if steps of this loop are never recorded.
+    pub(super) fn of(plan: &'p Plan, test: &BlockPlan, step: &BlockPlan) -> Option<Order<'p>> {
+        let mut order = Order { plan, test: needed(plan, test)?, step: needed(plan, step)?, varying: HashSet::new() };
+        order.varying = order.results().chain(test.params.iter().chain(&step.params).copied()).collect();
+        let recordable = order.steps().all(|s| order.is_recordable(s));
+        recordable.then_some(order)
+    }
+
+    fn steps(&self) -> impl Iterator<Item = &'p Step> {
+        let plan = self.plan;
+        self.test.iter().chain(&self.step).map(move |&s| &plan.steps[s])
+    }
+
+    /// The arrays that the steps define.
+    pub(super) fn results(&self) -> impl Iterator<Item = ArrayId> {
+        self.steps().flat_map(|s| s.results.iter().copied())
+    }
+
+    /// The parameters, and the arrays that the steps define.
+    pub(super) fn varying(&self) -> impl Iterator<Item = ArrayId> {
+        self.varying.iter().copied()
+    }
+
+    /// What the steps store.
+    pub(super) fn title(&self) -> String {
+        let launches = self.steps().filter_map(|s| match &s.work {
+            Work::Kernel { launch, .. } => Some(launch.kernel.title()),
+            _ => None,
+        });
+        launches.collect::<Vec<_>>().join("; ")
+    }
+
+    fn is_recordable(&self, s: &Step) -> bool {
+        match &s.work {
+            Work::Array { closed, materialization, .. } => {
+                matches!(materialization, Materialization::Fused | Materialization::View)
+                    && closed.iter().all(|c| self.is_scalar(c))
+            }
+            Work::Kernel { launch, parts } => {
+                let stores = launch.kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store));
+                let parallel = launch.kernel.axes.iter().all(|axis| *axis == AxisKind::Parallel);
+                let points = launch.is_trivial || !launch.kernel.axes.is_empty();
+                stores
+                    && parallel
+                    && points
+                    && !launch.kernel.is_scheduled()
+                    && launch.epilogue.is_none()
+                    && launch.packed.is_none()
+                    && launch.flags.is_empty()
+                    && parts.iter().flat_map(|p| &p.closed).all(|c| self.is_scalar(c))
+            }
+            Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => false,
+        }
+    }
+
+    /// Whether a closed function is equal in all steps, or evaluated without tiles.
+    fn is_scalar(&self, c: &Closed) -> bool {
+        match c {
+            Closed::Known(_) => true,
+            Closed::Code(f) => f.body.is_some() || !f.code.bytecode.arrays.iter().any(|a| self.varying.contains(a)),
+        }
+    }
+
+    /// The body of a closed function that reads what differs between steps.
+    fn varying_body(&self, c: &'p Closed) -> Option<&'p Body> {
+        let Closed::Code(f) = c else { return None };
+        let body = f.body.as_deref()?;
+        let reads = |op: &Op| matches!(op, Op::Index(l) if self.varying.contains(&l.array));
+        body.region.nodes.iter().any(|n| reads(&n.op)).then_some(body)
+    }
+
+    /// What each step of a block does, in order, as far as it depends on the step before; none if a scalar cannot be
+    /// evaluated. All arrays have the values of a step.
+    pub(super) fn actions(&self, steps: &[usize], values: &[Option<Value>]) -> Option<Vec<Action<'p>>> {
+        let plan = self.plan;
+        let mut actions = Vec::new();
+        for step in steps.iter().map(|&s| &plan.steps[s]) {
+            match &step.work {
+                Work::Array { op, closed, materialization } => {
+                    let &[array] = &step.results[..] else { return None };
+                    self.closed(array, op, closed, values, &mut actions)?;
+                    if matches!(materialization, Materialization::View) {
+                        actions.push(Action::View { array, source: *op.arrays().first()? });
+                    }
+                }
+                Work::Kernel { launch, parts } => {
+                    for p in parts {
+                        self.closed(p.result, &p.op, &p.closed, values, &mut actions)?;
+                    }
+                    let results = launch.kernel.outputs.iter().map(|o| o.result).collect();
+                    actions.push(match launch.is_trivial {
+                        true => Action::Scalars { body: &launch.kernel.element, results },
+                        false => Action::Launch { launch, results },
+                    });
+                }
+                Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => return None,
+            }
+        }
+        Some(actions)
+    }
+
+    /// Adds the closed functions of an array that differ between steps.
+    fn closed(
+        &self,
+        array: ArrayId,
+        op: &'p ArrayOp,
+        closed: &'p [Closed],
+        values: &[Option<Value>],
+        actions: &mut Vec<Action<'p>>,
+    ) -> Option<()> {
+        for body in closed.iter().filter_map(|c| self.varying_body(c)) {
+            actions.push(match op {
+                ArrayOp::Slice { axes, xs, .. } => Action::Position { array, source: *xs, axes, body },
+                _ => Action::Same { body, value: scalar_eval::evaluate(body, values)? },
+            });
+        }
+        Some(())
+    }
+}
+
+/// The steps that each evaluation of a block evaluates, in order; none if it may evaluate others.
+fn needed(plan: &Plan, b: &BlockPlan) -> Option<Vec<usize>> {
+    if !b.row_blockings.is_empty() {
+        return None;
+    }
+    let own = |a: &ArrayId| plan.def.get(a.index()).copied().flatten().filter(|s| b.steps.contains(s));
+    let strict = b.steps.iter().zip(&b.strict).filter(|(_, strict)| **strict).map(|(&s, _)| s);
+    let mut open: Vec<usize> = strict.chain(b.results.iter().filter_map(own)).collect();
+    let mut needed = HashSet::new();
+    let mut reads: Vec<ArrayId> = Vec::new();
+    while let Some(s) = open.pop() {
+        if !needed.insert(s) {
+            continue;
+        }
+        let step = &plan.steps[s];
+        open.extend(step.needs.iter().filter_map(own));
+        let closed: &mut dyn Iterator<Item = &Closed> = match &step.work {
+            Work::Array { closed, .. } => &mut closed.iter(),
+            Work::Kernel { launch, parts } => {
+                open.extend(launch.kernel.element.certain_reads().filter_map(|a| own(&a)));
+                open.extend(parts.iter().flat_map(|p| &p.needs).filter_map(own));
+                reads.extend(&launch.arrays);
+                &mut parts.iter().flat_map(|p| &p.closed)
+            }
+            Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => return None,
+        };
+        for c in closed {
+            if let Closed::Code(f) = c {
+                reads.extend(&f.code.bytecode.arrays);
+            }
+        }
+    }
+    let all = reads.iter().filter_map(own).all(|s| needed.contains(&s));
+    all.then(|| b.steps.iter().copied().filter(|s| needed.contains(s)).collect())
+}

@@ -1,0 +1,299 @@
+//! Recordings: the calls of a loop's steps, with all of their arguments.
+//!
+//! Each array that a step computes gets a *unit* of memory that holds nothing else in that step. After the step the units
+//! of the state before it are free again. The units of the state so repeat after a few steps, mostly after two: a recording
+//! consists of that many *phases*.
+
+use super::State;
+use super::order::Action;
+use crate::buffer::AnyBuffer;
+use crate::kernel::{Bits, Body};
+use crate::llvm::call::{BoundCall, column_address};
+use crate::run::Value;
+use crate::run::elementwise::store::StoreCode;
+use crate::run::launch::{Columns, Context, Job, finish, pieces};
+use acc_core::data::ScalarType;
+use acc_core::ir::{ArrayId, Axis};
+use smallvec::SmallVec;
+
+/// The most phases.
+const MAX_PHASES: usize = 8;
+
+/// Work from which on a launch of a recording is distributed over threads, in vectorised additions per lane: they meet within
+/// a microsecond.
+const MIN_PARALLEL_WORK: usize = 1 << 17;
+
+/// Where the elements of an array are.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// In memory that no step writes.
+    Outer(Columns),
+    /// In a unit.
+    Unit(usize),
+}
+
+impl Place {
+    fn is(&self, other: &Place) -> bool {
+        match (self, other) {
+            (Place::Unit(a), Place::Unit(b)) => a == b,
+            (Place::Outer(a), Place::Outer(b)) => a.iter().zip(b).all(|(a, b)| a.ptr_eq(b)),
+            (Place::Unit(_), Place::Outer(_)) | (Place::Outer(_), Place::Unit(_)) => false,
+        }
+    }
+}
+
+/// Memory for an array.
+pub(super) struct Unit {
+    types: SmallVec<[ScalarType; 2]>,
+    len: usize,
+    pub buffers: Vec<AnyBuffer>,
+}
+
+/// The calls of one step.
+pub(super) struct Phase<'a> {
+    pub test: Vec<Item<'a>>,
+    pub go: Place,
+    pub step: Vec<Item<'a>>,
+    /// The arrays that scalars are read from.
+    pub places: Vec<(ArrayId, Place)>,
+    /// The state before the step.
+    state: Vec<Place>,
+}
+
+/// Something that a step does.
+pub(super) enum Item<'a> {
+    /// Evaluates a closed function, which must yield what it did.
+    Same { body: &'a Body, value: Bits },
+    /// Evaluates the position of a slice, which must be in bounds, and is an argument of calls later in the step.
+    Position {
+        array: ArrayId,
+        body: &'a Body,
+        axes: &'a [Axis],
+        extents: SmallVec<[usize; 4]>,
+        calls: Vec<ScalarArgument>,
+    },
+    /// Evaluates scalars into units.
+    Scalars { body: &'a Body, units: SmallVec<[usize; 2]> },
+    /// Computes the parts of arrays, one for each thread.
+    Launch { parts: Vec<BoundCall<'a>>, is_parallel: bool, streams: bool },
+}
+
+/// An argument of a call that is a scalar of a position.
+pub(super) struct ScalarArgument {
+    /// The number of the launch among the items.
+    pub item: usize,
+    pub part: usize,
+    /// The number of the argument.
+    pub argument: usize,
+    /// Which of the scalars it is.
+    pub scalar: u32,
+}
+
+/// The steps of a loop.
+pub(super) struct Recording<'a> {
+    pub units: Vec<Unit>,
+    pub phases: Vec<Phase<'a>>,
+    /// The phase after the last one.
+    pub first: usize,
+    /// The state before the first phase.
+    start: Vec<Place>,
+}
+
+/// A launch with the machine code for it.
+pub(super) struct Prepared<'a> {
+    job: &'a Job<'a>,
+    code: StoreCode<'a>,
+    is_parallel: bool,
+}
+
+impl<'a> Prepared<'a> {
+    /// None if machine code is not ready, or is no plain loop nest over rows.
+    pub(super) fn new(job: &'a Job<'a>) -> Option<Prepared<'a>> {
+        let code = StoreCode::of(job)?;
+        let points = job.extents.iter().product::<usize>();
+        let is_parallel = job.cx.threads.count() > 1 && points.saturating_mul(job.launch.cost) >= MIN_PARALLEL_WORK;
+        Some(Prepared { job, code, is_parallel })
+    }
+}
+
+/// What phases are made of.
+pub(super) struct Recorder<'a> {
+    pub cx: Context<'a>,
+    pub values: &'a [Option<Value>],
+    /// The types of arrays.
+    pub types: &'a dyn Fn(ArrayId) -> SmallVec<[ScalarType; 2]>,
+    /// What the test does, and what the step does.
+    pub actions: [Vec<Action<'a>>; 2],
+    /// The launches of both, in order.
+    pub prepared: Vec<Prepared<'a>>,
+    /// The parameters of both.
+    pub params: [&'a [ArrayId]; 2],
+    /// What the test yields, and the state after a step.
+    pub results: [&'a [ArrayId]; 2],
+}
+
+impl<'a> Recorder<'a> {
+    /// The recording of a loop that goes on from a state; without phases, if there is none.
+    pub(super) fn record(&self, state: State) -> Recording<'a> {
+        let mut recording = Recording { units: Vec::new(), phases: Vec::new(), first: 0, start: Vec::new() };
+        recording.start = state.into_iter().map(|v| recording.place_of(v)).collect();
+        let mut places = recording.start.clone();
+        loop {
+            if let Some(first) = recording.phase_from(&places) {
+                return Recording { first, ..recording };
+            }
+            let next = match recording.phases.len() < MAX_PHASES {
+                true => self.phase(&mut recording.units, places),
+                false => None,
+            };
+            let Some((phase, next)) = next else { return Recording { phases: Vec::new(), ..recording } };
+            recording.phases.push(phase);
+            places = next;
+        }
+    }
+
+    /// The calls of a step from a state on, and the state after it.
+    fn phase(&self, units: &mut Vec<Unit>, state: Vec<Place>) -> Option<(Phase<'a>, Vec<Place>)> {
+        let mut used: Vec<bool> =
+            (0..units.len()).map(|k| state.iter().any(|place| matches!(place, Place::Unit(u) if *u == k))).collect();
+        let mut places: Vec<(ArrayId, Place)> = Vec::new();
+        let mut launches = self.prepared.iter();
+        let mut items: [Vec<Item<'a>>; 2] = [Vec::new(), Vec::new()];
+        for ((actions, items), params) in self.actions.iter().zip(&mut items).zip(self.params) {
+            places.extend(params.iter().copied().zip(state.iter().cloned()));
+            for action in actions {
+                match action {
+                    Action::Same { body, value } => items.push(Item::Same { body, value: value.clone() }),
+                    Action::Position { array, source, axes, body } => {
+                        let extents = self.values[source.index()].as_ref()?.shape.clone();
+                        items.push(Item::Position { array: *array, body, axes, extents, calls: Vec::new() });
+                    }
+                    Action::Scalars { body, results } => {
+                        let taken = self.take(units, &mut used, results)?;
+                        places.extend(results.iter().copied().zip(taken.iter().map(|&k| Place::Unit(k))));
+                        items.push(Item::Scalars { body, units: taken });
+                    }
+                    Action::Launch { results, .. } => {
+                        let taken = self.take(units, &mut used, results)?;
+                        items.push(launch(launches.next()?, units, &taken, &places)?);
+                        places.extend(results.iter().copied().zip(taken.iter().map(|&k| Place::Unit(k))));
+                    }
+                    Action::View { array, source } => {
+                        let place = self.place(&places, *source)?;
+                        places.push((*array, place));
+                    }
+                }
+            }
+            arguments(items);
+        }
+        let of = |arrays: &[ArrayId]| arrays.iter().map(|&a| self.place(&places, a)).collect::<Option<Vec<Place>>>();
+        let [go, next] = self.results.map(of);
+        let [test, step] = items;
+        Some((Phase { test, go: go?.into_iter().next()?, step, places, state }, next?))
+    }
+
+    fn place(&self, places: &[(ArrayId, Place)], a: ArrayId) -> Option<Place> {
+        let own = places.iter().find(|(b, _)| *b == a).map(|(_, place)| place.clone());
+        own.or_else(|| self.values[a.index()].as_ref()?.columns.clone().map(Place::Outer))
+    }
+
+    /// A unit for each of these arrays.
+    fn take(&self, units: &mut Vec<Unit>, used: &mut Vec<bool>, arrays: &[ArrayId]) -> Option<SmallVec<[usize; 2]>> {
+        let take = |&a: &ArrayId| {
+            let (types, len) = ((self.types)(a), self.values[a.index()].as_ref()?.shape.iter().product());
+            let free = units.iter().zip(used.iter()).position(|(u, used)| !used && u.len == len && u.types == types);
+            let taken = match free {
+                Some(free) => free,
+                None => {
+                    let buffers = self.cx.columns(&types, len).ok()?;
+                    units.push(Unit { types, len, buffers });
+                    used.push(false);
+                    units.len() - 1
+                }
+            };
+            *used.get_mut(taken)? = true;
+            Some(taken)
+        };
+        arrays.iter().map(take).collect()
+    }
+}
+
+/// The calls of a launch into units; none if its machine code cannot store there.
+fn launch<'a>(
+    prepared: &Prepared<'a>,
+    units: &mut [Unit],
+    into: &[usize],
+    places: &[(ArrayId, Place)],
+) -> Option<Item<'a>> {
+    let Prepared { job, code, is_parallel } = prepared;
+    let n: usize = job.extents.iter().product();
+    let len = if *is_parallel { code.piece_len(n, job.cx.threads.count()) } else { n };
+    let mut buffers: Vec<AnyBuffer> = Vec::new();
+    into.iter().for_each(|&k| buffers.append(&mut units[k].buffers));
+    let column = |a: ArrayId, leaf: u32| match &places.iter().find(|(b, _)| *b == a)?.1 {
+        Place::Unit(k) => Some(column_address(units.get(*k)?.buffers.get(leaf as usize)?.as_slice())),
+        Place::Outer(columns) => Some(column_address(columns.get(leaf as usize)?.slice())),
+    };
+    let parts = pieces(&mut buffers, n, len).ok().and_then(|pieces| {
+        let call = |mut piece| code.bind(&mut piece, column);
+        pieces.into_iter().map(call).collect::<Option<Vec<BoundCall<'a>>>>()
+    });
+    let mut buffers = buffers.into_iter();
+    into.iter().for_each(|&k| units[k].buffers = buffers.by_ref().take(units[k].types.len()).collect());
+    Some(Item::Launch { parts: parts?, is_parallel: *is_parallel, streams: code.stream })
+}
+
+/// Finds the arguments of calls that are positions of slices.
+fn arguments(items: &mut [Item<'_>]) {
+    for at in 0..items.len() {
+        let (before, after) = items.split_at_mut(at + 1);
+        let Some(Item::Position { array, calls, .. }) = before.last_mut() else { continue };
+        for (number, item) in after.iter().enumerate() {
+            let Item::Launch { parts, .. } = item else { continue };
+            for (part, call) in parts.iter().enumerate() {
+                let scalars = call.scalars_of(*array);
+                calls.extend(scalars.map(|(argument, scalar)| ScalarArgument {
+                    item: at + 1 + number,
+                    part,
+                    argument,
+                    scalar,
+                }));
+            }
+        }
+    }
+}
+
+impl Recording<'_> {
+    /// The memory of a value, as a unit if nothing else uses it.
+    fn place_of(&mut self, v: Value) -> Place {
+        match AnyBuffer::reclaim_all(v.columns.unwrap_or_default()) {
+            Ok(buffers) => {
+                let types = buffers.iter().map(|b| b.as_slice().ty()).collect();
+                let len = v.shape.iter().product();
+                self.units.push(Unit { types, len, buffers });
+                Place::Unit(self.units.len() - 1)
+            }
+            Err(columns) => Place::Outer(columns),
+        }
+    }
+
+    /// The first phase from a state on.
+    fn phase_from(&self, state: &[Place]) -> Option<usize> {
+        self.phases.iter().position(|p| p.state.iter().zip(state).all(|(a, b)| a.is(b)))
+    }
+
+    /// The state before a phase, as values of parameters.
+    pub(super) fn into_state(self, phase: usize, params: &[ArrayId], values: &[Option<Value>]) -> State {
+        let state = self.phases.get(phase).map_or(&self.start, |p| &p.state);
+        let units: Vec<Columns> = self.units.into_iter().map(|u| finish(u.buffers)).collect();
+        let value = |(place, a): (&Place, &ArrayId)| {
+            let columns = match place {
+                Place::Outer(columns) => Some(columns.clone()),
+                Place::Unit(k) => units.get(*k).cloned(),
+            };
+            let shape = values[a.index()].as_ref().map(|v| v.shape.clone()).unwrap_or_default();
+            Value { shape, columns, flags: None, scalars: Bits::new() }
+        };
+        state.iter().zip(params).map(value).collect()
+    }
+}

@@ -1,0 +1,230 @@
+//! Loops over arrays: recorded steps give the bits, faults and limits of launched ones, and take no memory.
+
+mod common;
+
+use acc_core::data::ArrayData;
+use acc_core::{CancelToken, Error, Executor, LimitError, RunLimits, timeline};
+use backend_native::{Native, Options};
+use common::{Rng, agree, array, int, ints, parse};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Counts allocations.
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: it hands everything to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: by the caller.
+        unsafe { System.alloc(layout) }
+    }
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        // SAFETY: by the caller.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static MEMORY: Counting = Counting;
+
+/// Allocations and timelines are those of the process: one test at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A counter, and an array that each step computes of the one before.
+const COUNTED: &str = "program(n: [0]i64, xs: [1]i64) {
+  k: [0]i64 = generate(shape: || (), f: || 0i64)
+  e: [0]i64, r: [1]i64 = awhile(k, xs, test: |a: [0]i64, b: [1]i64| {
+      c: [0]bool = map(a, f: |%a: i64| lt(%a, n[]))
+      yield c
+    },
+    step: |a: [0]i64, b: [1]i64| {
+      d: [0]i64 = map(a, f: |%a: i64| add(%a, 1i64))
+      f: [1]i64 = imap(b, f: |%i: i64, %x: i64| add(mul(%x, 3i64), b[rem(add(%i, a[]), extent(b, 0))]))
+      yield d, f
+    })
+  yield e, r
+}";
+
+fn numbers(n: usize) -> ArrayData {
+    ints(&(0..n as i64).map(|k| k * 7 % 31 - 9).collect::<Vec<_>>())
+}
+
+#[test]
+fn recorded_steps_neither_allocate_nor_launch() {
+    let _alone = alone();
+    if backend_native::llvm::status().library.is_none() {
+        println!("not run: no LLVM is found");
+        return;
+    }
+    let program = parse(COUNTED);
+    for threads in [1, 2] {
+        let native = Native::with(Options::new().threads(threads).compile(backend_native::Compile::Now)).unwrap();
+        for elements in [4, 100_000] {
+            let run = |steps: i64| {
+                let args = [int(steps), numbers(elements)];
+                let recording = timeline::record();
+                let before = ALLOCATIONS.load(Ordering::Relaxed);
+                native.run_untyped(&program, &args, &RunLimits::none()).unwrap();
+                let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+                let kernels = recording.stop().spans.iter().filter(|s| s.kind == timeline::Kind::Kernel).count();
+                (allocations, kernels)
+            };
+            // The first one compiles.
+            run(100);
+            let (few, many) = (run(200), run(2000));
+            assert_eq!(few.1, many.1, "launches");
+            assert!(many.0 < few.0 + 100, "allocations: {few:?} and {many:?}");
+        }
+    }
+}
+
+/// The same bits from the interpreter, tiles, machine code, and several threads.
+fn all_agree(text: &str, args: &[ArrayData]) {
+    agree(text, args);
+    let program = parse(text);
+    let want = Native::tiles().run_untyped(&program, args, &RunLimits::none());
+    for threads in [1, 2, 7] {
+        let native = Native::with(Options::new().threads(threads).compile(backend_native::Compile::Now)).unwrap();
+        let got = native.run_untyped(&program, args, &RunLimits::none());
+        common::same_outcome(text, args, ("tiles", &want), ("threads", &got), 0.0);
+    }
+}
+
+#[test]
+fn counters_and_arrays() {
+    let _alone = alone();
+    for steps in [0, 1, 2, 3, 4, 5, 30] {
+        for elements in [0, 1, 4, 1000, 70_000] {
+            // The interpreter takes its time.
+            if steps < 30 || elements < 1001 {
+                all_agree(COUNTED, &[int(steps), numbers(elements)]);
+            }
+        }
+    }
+}
+
+/// A loop over a counter `k`, `u` and `v` of `n` numbers; `step` defines `p` and `q`, their next values.
+fn pairs(step: &str) -> String {
+    format!(
+        "program(n: [0]i64, u0: [1]i64, v0: [1]i64, t: [2]i64) {{
+           k0: [0]i64 = generate(shape: || (), f: || 0i64)
+           k1: [0]i64, u1: [1]i64, v1: [1]i64 = awhile(k0, u0, v0, test: |k: [0]i64, u: [1]i64, v: [1]i64| {{
+               c: [0]bool = map(k, f: |%k: i64| lt(%k, n[]))
+               yield c
+             }},
+             step: |k: [0]i64, u: [1]i64, v: [1]i64| {{
+               l: [0]i64 = map(k, f: |%k: i64| add(%k, 1i64))
+               {step}
+             }})
+           yield k1, u1, v1
+         }}"
+    )
+}
+
+const STEPS: [&str; 9] = [
+    // The old array becomes another one: three arrays take turns.
+    "p: [1]i64 = zip_with(u, v, f: |%u: i64, %v: i64| add(mul(%u, 5i64), %v)) yield l, v, p",
+    // They swap.
+    "yield l, v, u",
+    // One stays.
+    "p: [1]i64 = zip_with(u, v, f: |%u: i64, %v: i64| sub(%u, %v)) yield l, p, v",
+    // Both become one.
+    "p: [1]i64 = zip_with(u, v, f: |%u: i64, %v: i64| sub(%u, %v)) yield l, p, p",
+    // Two kernels, each with several reads.
+    "p: [1]i64 = imap(u, f: |%i: i64, %x: i64| sub(v[rem(add(%i, k[]), extent(v, 0))], %x))
+     q: [1]i64 = imap(v, f: |%i: i64, %x: i64| add(p[sub(sub(extent(p, 0), %i), 1i64)], mul(%x, 3i64)))
+     yield l, p, q",
+    // A row of an array outside, at the counter.
+    "s: [1]i64 = slice(t, axes: [fixed, all], index: || k[])
+     p: [1]i64 = zip_with(u, s, f: |%u: i64, %s: i64| add(mul(%u, 3i64), %s)) yield l, p, u",
+    // A read at the counter.
+    "p: [1]i64 = map(u, f: |%x: i64| add(%x, v[k[]])) yield l, p, v",
+    // A division by what becomes 0.
+    "p: [1]i64 = map(u, f: |%x: i64| add(%x, quot(100i64, sub(13i64, k[])))) yield l, p, v",
+    // Other extents from some step on.
+    "p: [1]i64 = generate(shape: || if lt(k[], 9i64) { yield extent(u, 0) } else { yield add(extent(u, 0), 1i64) }, f: |%i: i64| add(mul(%i, k[]), u[0i64]))
+     yield l, p, v",
+];
+
+#[test]
+fn states_of_several_arrays() {
+    let _alone = alone();
+    let mut random = Rng(0x1357_9bdf_2468_ace1);
+    let two = acc_core::data::EltType::Scalar(acc_core::data::ScalarType::I64);
+    let table = array(&[20, 50], &two, &mut random);
+    for step in STEPS {
+        for steps in [0, 1, 3, 12, 20, 25] {
+            all_agree(&pairs(step), &[int(steps), numbers(50), ints(&[3; 50]), table.clone()]);
+        }
+    }
+}
+
+#[test]
+fn loops_in_loops() {
+    let _alone = alone();
+    let text = "program(n: [0]i64, m: [0]i64, xs: [1]i64) {
+      z: [0]i64 = generate(shape: || (), f: || 0i64)
+      e: [0]i64, r: [1]i64 = awhile(z, xs, test: |a: [0]i64, b: [1]i64| { c: [0]bool = map(a, f: |%a: i64| lt(%a, n[])) yield c },
+        step: |a: [0]i64, b: [1]i64| {
+          d: [0]i64 = map(a, f: |%a: i64| add(%a, 1i64))
+          g: [0]i64, h: [1]i64 = awhile(z, b, test: |p: [0]i64, q: [1]i64| { s: [0]bool = map(p, f: |%p: i64| lt(%p, m[])) yield s },
+            step: |p: [0]i64, q: [1]i64| {
+              t: [0]i64 = map(p, f: |%p: i64| add(%p, 1i64))
+              w: [1]i64 = imap(q, f: |%i: i64, %x: i64| add(%x, mul(a[], add(%i, p[]))))
+              yield t, w
+            })
+          yield d, h
+        })
+      yield e, r
+    }";
+    for (n, m) in [(0, 5), (5, 0), (3, 1), (4, 12), (12, 6)] {
+        all_agree(text, &[int(n), int(m), numbers(300)]);
+    }
+}
+
+#[test]
+fn a_long_loop_looks_at_the_clock_and_at_the_token() {
+    let _alone = alone();
+    let program = parse(COUNTED);
+    for threads in [1, 2] {
+        for elements in [4, 100_000] {
+            let args = [int(1_000_000_000), numbers(elements)];
+            let native = Native::with(Options::new().threads(threads).compile(backend_native::Compile::Now)).unwrap();
+            let begun = Instant::now();
+            let limits = RunLimits::none().deadline(Some(begun + Duration::from_millis(300)));
+            let ended = native.run_untyped(&program, &args, &limits);
+            assert!(matches!(ended, Err(Error::Limit(LimitError::Deadline))), "{ended:?}");
+            let cancel = CancelToken::new();
+            let limits = RunLimits::none().cancel(cancel.clone());
+            std::thread::scope(|s| {
+                let run = s.spawn(|| native.run_untyped(&program, &args, &limits));
+                std::thread::sleep(Duration::from_millis(200));
+                cancel.cancel();
+                assert!(matches!(run.join().unwrap(), Err(Error::Limit(LimitError::Cancelled))));
+            });
+            assert!(begun.elapsed() < Duration::from_secs(3));
+        }
+    }
+}
+
+/// A limit that launched steps keep does not end recorded ones: state and next state are all that a step needs.
+#[test]
+fn recorded_steps_keep_to_the_bytes_of_launched_ones() {
+    let _alone = alone();
+    let program = parse(COUNTED);
+    let args = [int(50), numbers(100_000)];
+    for (bytes, enough) in [(1_700_000, true), (900_000, false)] {
+        for native in [Native::tiles(), Native::compiled()] {
+            let ended = native.run_untyped(&program, &args, &RunLimits::none().max_bytes(bytes));
+            assert_eq!(ended.is_ok(), enough, "{bytes}: {:?}", ended.err());
+        }
+    }
+}
