@@ -84,7 +84,7 @@ fn all_reductions() {
     assert_eq!(run(tensor!([] max[i, j](x[i, j]))).value(), 5);
     assert_eq!(run(tensor!([i] all[j](x[i, j].gt(1)))).to_vec(), [false, true]);
     assert_eq!(run(tensor!([i] any[j](x[i, j].eq(1)))).to_vec(), [true, false]);
-    assert_eq!(run(tensor!([i] fold[j](100, |a, b| a - b, x[i, j]))).to_vec(), [94, 86]);
+    assert_eq!(run(tensor!([i] fold[j](10, |a, b| a * b, x[i, j]))).to_vec(), [60, 1000]);
     assert_eq!(run(tensor!([i in 0..2, j in 0..2] (i - j).to::<i32>())).to_vec(), [0, -1, 1, 0]);
     assert_eq!(run(tensor!([] 2 * x[0, 1] + sum[i, j](x[i, j]))).value(), 22);
 }
