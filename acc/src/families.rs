@@ -3,7 +3,6 @@
 /// Arrays: their types, construction, shapes and parts of them.
 pub mod array {
     pub use acc_core::FacadeArrays as Arrays;
-    pub use acc_core::{einsum, tensor};
     pub use acc_core::api::{
         Acc, AccOf, All, Any, Array, ArrayOperand, Arrays, Count, DIM0, DIM1, DIM2, DIM3, DIM4, DIM5, DIM6, DIM7, DIM8,
         DIM9, Dim, Extendable, FoldPart, FoldSpec, HostArgs, IntoAcc, IntoIx, IntoMaybeIx, IntoShape, IxExp, IxPart,
@@ -11,6 +10,7 @@ pub mod array {
         SliceParts, SliceSpec, Vector, enum_from, enum_from_step, fill, from_index, generate, index_head, index_tail,
         index0, index1, index2, index3, intersect, shape_size, to_index, unindex1, unindex2, unindex3, unit, use_,
     };
+    pub use acc_core::{einsum, tensor};
 }
 
 /// Scalar expressions: numbers, comparisons, bits, conversions.

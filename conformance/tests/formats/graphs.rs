@@ -331,7 +331,7 @@ fn exports_are_as_kept() {
             wrong.extend(golden(&golden_folder().join(format!("{name}.{end}")), &text).err());
         }
     }
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/graph.schema.json");
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../backend-graph/src/export/json/graph.schema.json");
     wrong.extend(golden(&schema, &json::schema()).err());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

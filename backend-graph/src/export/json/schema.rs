@@ -5,7 +5,7 @@ use super::{FORMAT, VERSION, ops};
 use acc_core::data::ScalarType;
 use serde_json::{Map, Value as Json, json};
 
-/// The JSON Schema (draft 2020-12) of graphs as JSON; the file `docs/graph.schema.json`.
+/// The JSON Schema (draft 2020-12) of graphs as JSON; the file `graph.schema.json` beside this one.
 pub fn schema() -> String {
     let scalars: Vec<&str> = ScalarType::ALL.iter().map(|t| t.name()).collect();
     let natural = json!({ "type": "integer", "minimum": 0 });

@@ -21,6 +21,7 @@ mod host;
 mod named;
 mod networks;
 mod scalars;
+mod tensor;
 
 use acc_core::prelude::*;
 pub use check::{Check, Outcome};
@@ -60,6 +61,7 @@ pub fn all() -> Vec<Case> {
         named::cases(),
         networks::cases(),
         scalars::cases(),
+        tensor::cases(),
     ]
     .concat()
 }

@@ -14,7 +14,6 @@ mod scan;
 mod segments;
 mod sort;
 mod stencil;
-mod tensor;
 
 use super::Case;
 
@@ -34,7 +33,6 @@ pub(super) fn cases() -> Vec<Case> {
         segments::cases(),
         sort::cases(),
         stencil::cases(),
-        tensor::cases(),
     ]
     .concat()
 }
