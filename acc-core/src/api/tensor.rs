@@ -11,7 +11,7 @@ use crate::builder::compose;
 ///
 /// * `a[i, j + 1]` reads the array in the variable `a`, an [`Acc`] of as many axes as there are indices;
 /// * `sum[k](e)`, `product[k](e)`, `min[k](e)`, `max[k](e)`, `all[k](e)` and `any[k](e)` reduce over one or more indices, and
-///   `fold[k](init, |a, b| .., e)` by an operator; the least and the greatest of nothing are a fault;
+///   `fold[k](init, |a, b| .., e)` by an associative operator; the least and the greatest of nothing are a fault;
 /// * everything else is Rust over scalar expressions.
 ///
 /// An axis is as long as the arrays that are read at its index alone; arrays that differ there are a fault, with their names.

@@ -98,17 +98,22 @@ fn after_path(input: TokenStream) -> syn::Result<(TokenStream, TokenStream)> {
     Ok((path, tokens.collect()))
 }
 
-/// What is between commas.
+/// What is between commas, but for those between the parameters of a closure.
 fn by_commas(tokens: TokenStream) -> Vec<TokenStream> {
-    let mut parts = vec![Vec::new()];
+    let mut parts: Vec<Vec<TokenTree>> = vec![Vec::new()];
+    let mut in_parameters = false;
     for t in tokens {
-        match &t {
-            TokenTree::Punct(p) if p.as_char() == ',' => parts.push(Vec::new()),
-            _ => {
-                if let Some(last) = parts.last_mut() {
-                    last.push(t);
-                }
-            }
+        let is = |c: char| matches!(&t, TokenTree::Punct(p) if p.as_char() == c);
+        let begins = parts.last().is_some_and(|part| match &part[..] {
+            [] => true,
+            [TokenTree::Ident(word)] => word == "move",
+            _ => false,
+        });
+        in_parameters ^= is('|') && (begins || in_parameters);
+        if is(',') && !in_parameters {
+            parts.push(Vec::new());
+        } else if let Some(last) = parts.last_mut() {
+            last.push(t);
         }
     }
     if parts.last().is_some_and(Vec::is_empty) {

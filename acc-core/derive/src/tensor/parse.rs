@@ -130,34 +130,13 @@ impl Parser {
 /// The initial value, the operator and the term of `fold[k](init, |a, b| .., term)`.
 fn fold(span: Span, axes: &[Axis], term: &Group) -> Result<(Kind, TokenStream)> {
     let form = "`fold[k](init, |a, b| .., term)`, over one axis";
-    let parts = by_commas_outside_of_closures(term.stream());
+    let parts = by_commas(term.stream());
     match (&parts[..], axes) {
         ([init, operator, term], [_]) => {
             Ok((Kind::Fold { init: init.clone(), operator: operator.clone() }, term.clone()))
         }
         _ => Err(Error::new(span, format!("a fold is written {form}"))),
     }
-}
-
-/// What is between commas, but for those between the parameters of closures.
-fn by_commas_outside_of_closures(tokens: TokenStream) -> Vec<TokenStream> {
-    let mut parts: Vec<Vec<TokenTree>> = vec![Vec::new()];
-    let mut in_parameters = false;
-    for t in tokens {
-        let is = |c: char| matches!(&t, TokenTree::Punct(p) if p.as_char() == c);
-        let begins = parts.last().is_some_and(|part| {
-            part.is_empty() || matches!(part.last(), Some(TokenTree::Ident(move_)) if move_ == "move")
-        });
-        if is('|') && (begins || in_parameters) {
-            in_parameters = !in_parameters;
-        }
-        if is(',') && !in_parameters {
-            parts.push(Vec::new());
-        } else if let Some(last) = parts.last_mut() {
-            last.push(t);
-        }
-    }
-    parts.into_iter().filter(|p| !p.is_empty()).map(TokenStream::from_iter).collect()
 }
 
 /// `i, j in 0..n`
