@@ -33,6 +33,11 @@ pub mod element {
     pub use acc_core::prelude::{Complex, Either, f16};
 }
 
+/// Schedules: the loops by which the native executor computes an array.
+pub mod schedule {
+    pub use acc_core::api::{LoopVar, Nest, Schedule};
+}
+
 /// Branches and loops: of scalars, `cond` and `while_`; of arrays, `acond`, `awhile` and counted loops.
 pub mod control {
     pub use acc_core::api::{IntoTest, acond, afor, aiterate, awhile, cond, iterate, pipe, while_};

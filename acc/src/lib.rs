@@ -39,6 +39,7 @@
 //! | stencils | `stencil`, `istencil`, [`Edge`](stencil::Edge), windows | [`stencil`] |
 //! | networks | `conv`, `max_pool`, `mean_pool`, `patches`, `softmax`, `cross_entropy`, `dropout`, optimisers | [`Acc`], [`network`] |
 //! | tensor expressions | `tensor!`, `einsum!` | [`array`](mod@array) |
+//! | schedules | `schedule`, `scheduled`: the loops that compute an array | [`schedule`] |
 //! | named axes | `axes!`, `each`, `total`, `most`, `accumulate` | [`named`] |
 //! | sorting | `sort`, `sort_by_key`, `argsort`, `unique` | [`Acc`] |
 //! | branches and loops | `cond`, `while_`, `acond`, `awhile`, `aiterate`, `afor`, `match_` | [`control`] |
@@ -87,7 +88,9 @@ struct Tensors;
 
 #[cfg(feature = "npy")]
 pub use families::npy;
-pub use families::{array, control, derivative, element, foreign, haskell, named, network, random, scalar, stencil};
+pub use families::{
+    array, control, derivative, element, foreign, haskell, named, network, random, scalar, schedule, stencil,
+};
 
 pub use acc_core::FacadeElt as Elt;
 pub use acc_core::api::Elt;

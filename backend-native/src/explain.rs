@@ -60,6 +60,10 @@ pub struct KernelReport {
     pub fused: Vec<ArrayId>,
     /// The axes of its index space, such as `parallel, reduce`.
     pub axes: String,
+    /// Its loops, where they are not simply those over its axes, outermost first: `[i0 by 4, i1, i2, unrolled i0]`.
+    pub loops: Option<String>,
+    /// Whether the loops are those of a schedule of the program's.
+    pub has_schedule: bool,
     /// Special strategies that the kernel IR does not show, such as a matrix product.
     pub manner: Vec<&'static str>,
     /// Why the tile executor runs it (or one of its variants) rather than machine code; none if it does not.
@@ -199,6 +203,8 @@ impl KernelReport {
             accesses,
             fused: k.fused.iter().copied().chain(k.outputs.iter().filter(|o| !o.stored).map(|o| o.result)).collect(),
             axes: kinds.join(", "),
+            loops: k.is_scheduled().then(|| k.shown_loops()),
+            has_schedule: k.has_schedule,
             manner: manner(launch),
             on_tiles: std::iter::once(k).chain(launch.epilogue.iter().map(|e| &e.kernel)).find_map(left_to_tiles),
             bytes_read: columns.iter().map(leaf).sum(),
@@ -211,7 +217,7 @@ impl KernelReport {
 /// Strategies of a launch that its kernel does not show.
 fn manner(launch: &Launch) -> Vec<&'static str> {
     let ways = [
-        (launch.product.is_some(), "as a product of matrices"),
+        (launch.product.is_some() && !launch.kernel.has_schedule, "as a product of matrices"),
         (launch.packed.is_some(), "with packed operands, if their elements are read often enough"),
         (launch.is_compaction(), "as a compaction: what is kept is stored one after the other"),
         (launch.flag_positions.is_some(), "as marks: if they are few, their places are kept in their stead"),

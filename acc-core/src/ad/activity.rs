@@ -163,7 +163,7 @@ impl Activity {
             | ArrayOp::Reshape { xs, .. }
             | ArrayOp::Replicate { xs, .. }
             | ArrayOp::Slice { xs, .. }
-            | ArrayOp::Compute { xs }
+            | ArrayOp::Compute { xs, .. }
             | ArrayOp::Check { xs, .. } => Some(*xs),
             _ => None,
         };

@@ -157,7 +157,7 @@ impl Classes<'_> {
             | ArrayOp::Reshape { xs, .. }
             | ArrayOp::Replicate { xs, .. }
             | ArrayOp::Slice { xs, .. }
-            | ArrayOp::Compute { xs } => vec![self.of(*xs)],
+            | ArrayOp::Compute { xs, .. } => vec![self.of(*xs)],
             ArrayOp::Foreign { xs, fallback, .. } | ArrayOp::Ruled { at: xs, f: fallback, .. } => {
                 let args = self.all_of(xs);
                 self.set_all(&fallback.params, args);

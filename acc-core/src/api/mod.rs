@@ -8,6 +8,7 @@ mod host;
 mod named;
 mod networks;
 mod scalars;
+mod schedule;
 mod tensor;
 mod types;
 
@@ -72,6 +73,7 @@ pub use scalars::floating::{Floating, from_rational, pi};
 pub use scalars::operators::{FromScalar, SameWidth, bitcast};
 pub use scalars::real_float::{RealFloat, encode_float};
 pub use scalars::rounding::RealFrac;
+pub use schedule::{LoopVar, Nest, Schedule};
 #[doc(hidden)]
 pub use tensor::{tensor_operand, tensor_scope};
 pub use types::acc::{Acc, AccOf, Arrays, IntoAcc};

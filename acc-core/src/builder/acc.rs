@@ -141,6 +141,8 @@ pub enum AccOp {
     /// A scalar expression as a rank-0 array, inside the closure that made it: an operator on a rank-0 array and an expression
     /// yields this. It is no array operation: its element can be read, and nothing else.
     Element(super::ExpRef),
+    /// What cannot be built: its use is this error.
+    Invalid(Arc<BuildError>),
     /// A tuple of arrays.
     Tuple(Vec<AccRef>),
     /// A component of a tuple.
@@ -184,7 +186,7 @@ impl AccOp {
     /// The operand arrays, and those that its scalar functions read: all that is needed outside branches and loops.
     pub(super) fn operands(&self) -> Vec<AccRef> {
         let op = match self {
-            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) => return Vec::new(),
+            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) | AccOp::Invalid(_) => return Vec::new(),
             AccOp::Tuple(xs) => return xs.clone(),
             AccOp::Proj(xs, _) => return vec![xs.clone()],
             AccOp::Op(op) => op,
@@ -214,7 +216,7 @@ impl AccOp {
     /// All array expressions that it holds, but for those that its scalar functions read.
     fn held(&self) -> Vec<AccRef> {
         match self {
-            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) => Vec::new(),
+            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) | AccOp::Invalid(_) => Vec::new(),
             AccOp::Tuple(xs) => xs.clone(),
             AccOp::Proj(xs, _) => vec![xs.clone()],
             AccOp::Op(op) => {

@@ -33,7 +33,7 @@ impl Substitution<'_> {
     fn anew(&mut self, a: &AccRef) -> Option<AccRef> {
         let op = match &a.op {
             AccOp::Param { lambda, .. } if *lambda == self.lambda => return Some(self.arg.clone()),
-            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) => return None,
+            AccOp::Use(_) | AccOp::Param { .. } | AccOp::Element(_) | AccOp::Invalid(_) => return None,
             AccOp::Tuple(parts) => {
                 let new: Vec<AccRef> = parts.iter().map(|p| self.expression(p)).collect();
                 if new == *parts {

@@ -115,7 +115,7 @@ impl ArrayDag {
                         continue;
                     }
                 }
-                AccOp::Use(_) | AccOp::Element(_) | AccOp::Tuple(_) | AccOp::Proj(..) | AccOp::Op(_) => {}
+                AccOp::Use(_) | AccOp::Element(_) | AccOp::Invalid(_) | AccOp::Tuple(_) | AccOp::Proj(..) | AccOp::Op(_) => {}
             }
             let mut children = acc.op.operands();
             for block in acc.op.blocks() {
@@ -289,19 +289,21 @@ impl Numberer<'_> {
             // Embedded data and parameters are evaluated on entry, never placed.
             AccOp::Use(_) | AccOp::Param { .. } => return Ok(Ids::new()),
             AccOp::Element(r) => return Err(super::frame::not_an_array(*r, &acc.loc).into()),
+            AccOp::Invalid(error) => return Err(error.clone().into()),
             AccOp::Tuple(parts) => return Ok(parts.iter().flat_map(|p| self.ids(p)).collect()),
             AccOp::Proj(of, i) => {
                 let AccType::Tuple(parts) = &of.ty else { return Ok(self.ids(of)) };
                 let start: usize = parts[..*i].iter().map(AccType::leaf_count).sum();
                 return Ok(self.ids(of)[start..start + parts[*i].leaf_count()].into());
             }
-            AccOp::Op(ArrayOp::Compute { xs }) => {
+            AccOp::Op(ArrayOp::Compute { xs, schedule }) => {
                 // One statement per array, each evaluated only if it is needed.
                 let (loc, of) = (&acc.loc, self.ids(xs));
                 let stored = of.iter().map(|&xs| {
                     let ty = self.types[xs.index()].clone();
                     let result = new_array(&mut self.types, ty);
-                    out.stmts.push(Stmt { results: smallvec![result], op: ArrayOp::Compute { xs }, loc: loc.clone() });
+                    let op = ArrayOp::Compute { xs, schedule: schedule.clone() };
+                    out.stmts.push(Stmt { results: smallvec![result], op, loc: loc.clone() });
                     result
                 });
                 return Ok(stored.collect());

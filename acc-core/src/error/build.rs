@@ -57,6 +57,18 @@ pub enum BuildError {
         /// The use.
         used: Loc,
     },
+    /// A schedule that an array cannot have.
+    #[error("the schedule {}at {used} cannot be: {why}\n  its loops are {loops}", .array.as_ref().map(|a| format!("of {a} ")).unwrap_or_default())]
+    Schedule {
+        /// The array, where its name is known.
+        array: Option<String>,
+        /// What is wrong, and what would be right.
+        why: String,
+        /// The loops, outermost first.
+        loops: String,
+        /// Where the array gets it.
+        used: Loc,
+    },
     /// A derivative of a function that does not depend smoothly on its arguments.
     #[error(
         "the derivative is identically zero: {}\n  in the derivative at {used}\n  help: a derivative is by the arguments of its closure; what the closure takes from around it is constant",

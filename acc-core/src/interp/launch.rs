@@ -83,7 +83,7 @@ pub(super) fn stmt<'p, N: Number>(m: &mut Machine<'p, N>, s: &'p Stmt) -> Result
             })
         }
         ArrayOp::Slice { axes, index, xs } => slice(m, s, axes, index, *xs),
-        ArrayOp::Compute { xs } => m.value(*xs),
+        ArrayOp::Compute { xs, .. } => m.value(*xs),
         ArrayOp::Foreign { function, xs, fallback } => return m.foreign(function, xs, fallback),
         ArrayOp::If { cond, then, else_ } => {
             let holds = closed(m, s, cond)?.iter().all(|l| l.lit().bits != 0);

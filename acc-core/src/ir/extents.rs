@@ -54,7 +54,7 @@ pub fn result_extents<'p, S: Sizes<'p>>(op: &'p ArrayOp, sizes: &mut S) -> Resul
         ArrayOp::Permute { defaults: xs, .. }
         | ArrayOp::Argsort { xs }
         | ArrayOp::Check { xs, .. }
-        | ArrayOp::Compute { xs } => sizes.of(*xs)?,
+        | ArrayOp::Compute { xs, .. } => sizes.of(*xs)?,
         ArrayOp::Replicate { axes, extents, xs } => {
             let (mut fixed, mut kept) = (sizes.closed(extents)?.into_iter(), sizes.of(*xs)?.into_iter());
             axes.iter().filter_map(|a| if *a == Axis::All { kept.next() } else { fixed.next() }).collect()

@@ -21,6 +21,7 @@ mod op_table;
 mod ops;
 mod prim;
 mod scalar;
+mod schedule;
 
 pub use array::{
     ArrayId, ArrayType, Axis, Block, Dir, ForeignFun, Mode, Program, SEGMENT_EMPTY, SEGMENTS_WRONG, Stmt,
@@ -36,3 +37,4 @@ pub(crate) use op_table::with_array_ops;
 pub use ops::{ArrayOp, Boundary, Class, Closed, Ir, Mapper, OpPart, Rep, StencilInput};
 pub use prim::{Domain, PrimOp, Yields, bitcast_exists, cast_exists};
 pub use scalar::{Fun, Node, Read, Region, Renumbering, ScalarOp, Val, Vals};
+pub use schedule::{Loop, MAX_UNROLLED_COPIES, Mark, Schedule};

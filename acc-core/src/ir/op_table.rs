@@ -17,6 +17,7 @@
 /// | `block "key"` | a block | `key: block` |
 /// | `rule "key" [..]` | a block, or none; whether there is one | `key: block` |
 /// | `count "key"` | a number | `key: number`, or nothing for 0 |
+/// | `loops "key"` | a schedule, or none | `key: [loops]`, or nothing |
 /// | `axes "key"`, `message "key"`, `foreign` | values | `key: value` |
 /// | `by_name [..]` | the value for each of the names | the name |
 macro_rules! with_array_ops {
@@ -144,6 +145,8 @@ macro_rules! with_array_ops {
             Compute View ["compute"] {
                 /// The array.
                 xs: R::Array = (operand),
+                /// The loops that compute it, if the program says so. Executors without such loops ignore it.
+                schedule: Option<Schedule> = (loops "loops"),
             }
             /// A function that is not of the language, with one that is and means the same.
             Foreign Control ["foreign", "trace"] {

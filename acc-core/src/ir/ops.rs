@@ -1,7 +1,7 @@
 //! The array operations: their type, names, parts, mapping and text form, all made from one table (`op_table`).
 
 use super::op_table::with_array_ops;
-use super::{Axis, Block, Dir, ForeignFun, Fun, Mode};
+use super::{Axis, Block, Dir, ForeignFun, Fun, Mode, Schedule};
 use smallvec::SmallVec;
 use std::convert::Infallible;
 use std::fmt::Debug;

@@ -3,11 +3,12 @@
 use super::cursor::Cursor;
 use super::lexer::{Tok, Token};
 use super::scalar::program::fun;
+use super::schedule::schedule;
 use super::scopes::Scopes;
 use crate::error::Error;
 use crate::ir::{
-    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Mode, Names, Program, StencilInput, Stmt,
-    with_array_ops,
+    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Mode, Names, Program, Schedule, StencilInput,
+    Stmt,    with_array_ops,
 };
 use crate::memory;
 use std::collections::HashMap;
@@ -128,6 +129,7 @@ enum Arg {
     Boundaries(Vec<Boundary>),
     Text(Arc<str>),
     Number(usize),
+    Loops(Schedule),
 }
 
 /// What stands after a key.
@@ -139,6 +141,7 @@ enum Kind {
     Arrays,
     Axes,
     Number,
+    Loops,
     /// The windows or boundaries of a stencil.
     Inputs,
 }
@@ -209,6 +212,7 @@ impl Args {
                 c.expect('[')?;
                 Arg::Axes(c.list(']', axis)?)
             }
+            Some(Kind::Loops) => Arg::Loops(schedule(c)?),
             Some(Kind::Inputs) => match &key[..] {
                 "window" => Arg::Windows(vec![window(c)?]),
                 "boundary" => Arg::Boundaries(vec![boundary(c, arrays)?]),
@@ -260,6 +264,15 @@ impl Args {
             None => Ok(0),
             Some(Arg::Number(n)) => Ok(n),
             Some(_) => self.wrong(c, key, "a number"),
+        }
+    }
+
+    /// A schedule, if it is given.
+    fn loops(&mut self, c: &Cursor<'_>, key: &str) -> Result<Option<Schedule>, Error> {
+        match self.keyed.remove(key) {
+            None => Ok(None),
+            Some(Arg::Loops(loops)) => Ok(Some(loops)),
+            Some(_) => self.wrong(c, key, "a list of loops"),
         }
     }
 
@@ -358,6 +371,9 @@ macro_rules! kind_of_part {
     ($key:ident, count $name:literal) => {
         ($key == $name).then_some(Kind::Number)
     };
+    ($key:ident, loops $name:literal) => {
+        ($key == $name).then_some(Kind::Loops)
+    };
     ($key:ident, axes $name:literal) => {
         ($key == $name).then_some(Kind::Axes)
     };
@@ -410,6 +426,9 @@ macro_rules! parse_part {
     };
     ($args:ident $c:ident $at:ident, count $key:literal) => {
         $args.count($c, $key)?
+    };
+    ($args:ident $c:ident $at:ident, loops $key:literal) => {
+        $args.loops($c, $key)?
     };
     ($args:ident $c:ident $at:ident, axes $key:literal) => {
         $args.axes($c, $key)?

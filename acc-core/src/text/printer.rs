@@ -2,7 +2,7 @@
 
 use super::{Printer, Tables};
 use crate::grow_stack;
-use crate::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, ForeignFun, Fun, Program, StencilInput, with_array_ops};
+use crate::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, ForeignFun, Fun, Program, Schedule, StencilInput, with_array_ops};
 use std::fmt;
 
 /// Prints the text form, numbered in order of definition. `{:#}` leaves out the source locations.
@@ -128,6 +128,14 @@ impl Args<'_, '_> {
         }
     }
 
+    /// A schedule, if there is one.
+    fn loops(&mut self, key: &str, schedule: Option<&Schedule>) {
+        if let Some(schedule) = schedule {
+            self.key(key);
+            self.printer.put(format_args!("{schedule}"));
+        }
+    }
+
     /// A list, each item printed by `f`.
     fn list<T>(&mut self, key: &str, items: &[T], f: impl Fn(&mut Printer<'_>, &T)) {
         self.key(key);
@@ -215,6 +223,9 @@ macro_rules! print_keyed {
     };
     ($args:ident $x:ident, count $key:literal) => {
         $args.count($key, *$x)
+    };
+    ($args:ident $x:ident, loops $key:literal) => {
+        $args.loops($key, $x.as_ref())
     };
     ($args:ident $x:ident, axes $key:literal) => {
         $args.axes($key, $x)

@@ -3,7 +3,7 @@
 use super::{Checked as Result, Code, Failure, MAX_NESTED_DERIVATIVES, MAX_RANK, MAX_WINDOW, Params, Site, scalar};
 use crate::ad;
 use crate::data::ScalarType::{self, Bool, I64, U8};
-use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Mode, Program, Stmt};
+use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Mode, Program, Schedule, Stmt};
 use crate::limits::RunLimits;
 
 pub(super) fn program(p: &Program, limits: &RunLimits) -> Result {
@@ -220,7 +220,14 @@ impl<'a> Scope<'a> {
                 self.slice_spec(axes, all, self.extents(index, "index", site)?, site)?;
                 one(all, t.elt.clone())
             }
-            ArrayOp::Compute { xs } => Ok(vec![self.ty(*xs, site)?.clone()]),
+            ArrayOp::Compute { xs, schedule } => {
+                let t = self.ty(*xs, site)?;
+                let axes = schedule.as_ref().map_or(t.rank, Schedule::axes);
+                site.check((t.rank..=MAX_RANK).contains(&axes), "V7", || {
+                    format!("a schedule of {axes} axes for an array of rank {}", t.rank)
+                })?;
+                one(t.rank, t.elt.clone())
+            }
             ArrayOp::Foreign { function, xs, fallback } => {
                 let args = xs.iter().map(|&a| self.ty(a, site).cloned()).collect::<Result<Vec<_>>>()?;
                 let got = self.block(fallback, site)?;

@@ -9,7 +9,7 @@
 //!   the state's types, the test yields one `bool`, the step the state's types. The same for blocks. A
 //!   foreign function's fallback takes its arguments' types and yields the results'.
 //! * **V6** Extent, index and shape functions yield one `i64` per dimension; closed functions have no parameters.
-//! * **V7** Windows of stencils have one odd extent per dimension; slice specifications fit the ranks.
+//! * **V7** Windows of stencils have one odd extent per dimension; slice specifications and schedules fit the ranks.
 //! * **V8** Ranks are at most [`MAX_RANK`].
 //! * **V9** A derivative: the point has the types of the function's parameters; tangents and adjoints are given and yielded
 //!   for the arrays with a float in their elements, of types [`ArrayType::tangent`](crate::ir::ArrayType::tangent); at most

@@ -11,6 +11,7 @@ mod programs;
 mod ranks;
 mod resources;
 mod result_types;
+mod schedules;
 mod sharing;
 mod stencils;
 mod support;

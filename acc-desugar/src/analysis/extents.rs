@@ -206,7 +206,7 @@ impl Extents {
                 let source = self.values(f, index, Some((inside, depth)));
                 Some(self.element(inside, *xs, &source, depth - 1))
             }
-            Some(ArrayOp::Check { xs, .. } | ArrayOp::Compute { xs }) => {
+            Some(ArrayOp::Check { xs, .. } | ArrayOp::Compute { xs, .. }) => {
                 Some(self.element(inside, *xs, index, depth - 1))
             }
             _ => None,

@@ -50,6 +50,8 @@ struct Decider<'a> {
     absorbed: HashSet<ArrayId>,
     /// Sorted arrays, and the positions that are not computed.
     sorted: HashMap<ArrayId, ArrayId>,
+    /// Arrays that the program has a schedule for.
+    scheduled: HashSet<ArrayId>,
     notes: Vec<Note>,
     /// How many more uses of arrays are followed to find out what depends on what.
     steps: Cell<usize>,
@@ -97,6 +99,11 @@ pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
             compactions.insert(result, c);
         }
     }
+    let scheduled = uses.sites.iter().filter_map(|site| match &site.stmt.op {
+        ArrayOp::Compute { xs, schedule: Some(_) } => Some(*xs),
+        _ => None,
+    });
+    let scheduled = scheduled.collect();
     let mut d = Decider {
         program: p,
         defs,
@@ -112,6 +119,7 @@ pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
         compactions,
         absorbed,
         sorted,
+        scheduled,
         steps: Cell::new(join::MAX_DEPENDENCE_STEPS),
         marks: RefCell::new(join::Marks::new(n)),
     };
@@ -368,6 +376,7 @@ impl Decider<'_> {
             demands: self.demands(k),
             strict: site.strict,
             total: self.total[k],
+            scheduled: self.scheduled.contains(&result),
             block: site.block,
         }));
     }

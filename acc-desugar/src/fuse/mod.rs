@@ -40,7 +40,8 @@
 //! 8. *Sorts.* What reads an array at the positions that sort it, where nothing else needs these, sorts it; they are not
 //!    stored.
 //! 9. *Permuted axes.* What reads the results of a scan with axes in another order alone is its epilogue, too.
-//! 10. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
+//! 10. *Schedules.* The kernel of an array that the program has a schedule for has no siblings.
+//! 11. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
 
 mod compaction;
 mod cost;

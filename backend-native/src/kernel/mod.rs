@@ -59,7 +59,7 @@ pub(crate) use op::{
     Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, definition, divisor, is_partial, visit_likely,
 };
 pub(crate) use record::Record;
-pub(crate) use schedule::{Loop, MAX_UNROLLED_COPIES, row_major};
+pub(crate) use schedule::{Loop, row_major};
 pub use text::Kernels;
 pub(crate) use trivial::TRIVIAL_NODES;
 pub(crate) use verify::verify;
@@ -80,6 +80,8 @@ pub(crate) struct Kernel {
     pub axes: Vec<AxisKind>,
     /// The loops over them, outermost first: the order of the points.
     pub loops: Vec<Loop>,
+    /// Whether the loops are those of a schedule of the program's, which no launch changes.
+    pub has_schedule: bool,
     /// From the index (one `i64` per axis) to the scalars that the outputs take.
     pub element: Body,
     /// The arrays computed, at least one.
@@ -391,7 +393,15 @@ impl Epilogue {
         }
         element.region.nodes.splice(0..0, loads);
         let (axes, loops) = (vec![AxisKind::Parallel; rank], row_major(rank));
-        Kernel { axes, loops, element, outputs: self.outputs.clone(), epilogue: None, fused: Vec::new() }
+        Kernel {
+            axes,
+            loops,
+            has_schedule: false,
+            element,
+            outputs: self.outputs.clone(),
+            epilogue: None,
+            fused: Vec::new(),
+        }
     }
 
     /// Whether it uses the elements alone, not their positions.

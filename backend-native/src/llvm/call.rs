@@ -122,6 +122,11 @@ impl<'o> Shared<'o> {
     pub(crate) fn new(memory: impl Iterator<Item = &'o mut AnyBuffer>) -> Shared<'o> {
         Shared { starts: memory.map(|m| out_address(&mut m.as_out())).collect(), of: PhantomData }
     }
+
+    /// The memory of these columns.
+    pub(crate) fn of(memory: impl Iterator<Item = OutSlice<'o>>) -> Shared<'o> {
+        Shared { starts: memory.map(|mut m| out_address(&mut m)).collect(), of: PhantomData }
+    }
 }
 
 /// The arguments of a function.

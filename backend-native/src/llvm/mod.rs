@@ -167,6 +167,11 @@ pub(crate) fn left_to_tiles(kernel: &Kernel) -> Option<Unsupported> {
     emit::unsupported(kernel, &target)
 }
 
+/// Why machine code cannot follow the loops of a kernel, on whatever machine; none if it can.
+pub(crate) fn unsupported_loops(kernel: &Kernel) -> Option<Unsupported> {
+    emit::unsupported_loops(kernel, &Target::DEFAULT)
+}
+
 /// Requests the code of a kernel; none without an LLVM or a thread that compiles, and of what machine code does not do.
 fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Option<Compiled> {
     let engine = llvm.engine.as_ref()?;

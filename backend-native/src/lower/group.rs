@@ -81,13 +81,14 @@ impl Lowering<'_> {
 
     /// The launch with packed operands.
     fn packed(&self, kernel: &Kernel, over: ArrayId) -> Result<Option<Box<Packed>>, Error> {
-        let Some((kernel, arrays)) = kernel.packed() else { return Ok(None) };
+        let packed = if kernel.has_schedule { None } else { kernel.packed() };
+        let Some((kernel, arrays)) = packed else { return Ok(None) };
         Ok(Some(Box::new(Packed { launch: self.tiled(kernel, over)?, arrays })))
     }
 
     /// The launch in register tiles where all guards hold, if they prevent those.
     fn unguarded(&self, kernel: &Kernel, over: ArrayId) -> Result<Option<Box<Unguarded>>, Error> {
-        if kernel.folded() == 0 {
+        if kernel.folded() == 0 || kernel.has_schedule {
             return Ok(None);
         }
         let Some((kernel, guards)) = kernel.unguarded() else { return Ok(None) };
@@ -185,8 +186,12 @@ impl Lowering<'_> {
         fused.sort_unstable();
         fused.dedup();
         let loops = kernel::row_major(axes.len());
-        let kernel = Kernel { axes, loops, element, outputs, epilogue, fused };
-        Ok(kernel.with_fused_terms().register_tiled().forward_loads())
+        let kernel = Kernel { axes, loops, has_schedule: false, element, outputs, epilogue, fused }.with_fused_terms();
+        let kernel = match stmts.iter().find_map(|s| self.schedules.of_array(s.results[0])) {
+            Some(wanted) => wanted.apply(kernel)?,
+            None => kernel.register_tiled(),
+        };
+        Ok(kernel.forward_loads())
     }
 
     fn output(&self, s: &Stmt, values: std::ops::Range<usize>, sink: Sink, stored: bool) -> Output {
@@ -276,7 +281,8 @@ impl Lowering<'_> {
         let mut elements = Elements::new(self, point.clone(), &own);
         let (results, outputs) = self.points(&mut b, &mut elements, &point, last)?;
         let (axes, loops) = (vec![AxisKind::Parallel; rank], kernel::row_major(rank));
-        Ok(Kernel { axes, loops, element: self.finished(b, results)?, outputs, epilogue: None, fused: Vec::new() })
+        let element = self.finished(b, results)?;
+        Ok(Kernel { axes, loops, has_schedule: false, element, outputs, epilogue: None, fused: Vec::new() })
     }
 
     /// Computes elementwise statements at a point, and stores them.

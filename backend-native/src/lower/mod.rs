@@ -10,6 +10,7 @@ mod element;
 mod flags;
 mod group;
 pub(crate) mod row_blocking;
+mod schedules;
 mod uses;
 mod verify;
 
@@ -23,6 +24,8 @@ use acc_desugar::analysis::contraction::{Contraction, Definitions};
 use acc_desugar::fuse::{Fusion, Note};
 use element::Elements;
 use row_blocking::RowBlocking;
+use schedules::Schedules;
+pub(crate) use schedules::refused_schedule;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -263,7 +266,8 @@ pub(crate) fn lower(program: &Program, fusion: &Fusion, settings: Settings, limi
     let products = settings.fuse.then(|| Definitions::new(program));
     let absorbed = fusion.compactions().flat_map(|(_, c)| c.absorbed.iter().chain([&c.defaults])).copied().collect();
     let free_arrays = RefCell::default();
-    let lowering = Lowering { program, fusion, settings, limits, stmts, products, absorbed, free_arrays };
+    let schedules = if settings.fuse { Schedules::of(program, fusion)? } else { Schedules::default() };
+    let lowering = Lowering { program, fusion, settings, limits, stmts, schedules, products, absorbed, free_arrays };
     plan.body = lowering.block(&program.body, &mut plan)?;
     lowering.flags(&mut plan);
     Ok(plan)
@@ -288,6 +292,8 @@ struct Lowering<'a> {
     limits: &'a RunLimits,
     /// The statement that defines an array.
     stmts: Vec<Option<&'a Stmt>>,
+    /// The schedules that the program gives arrays; none where every statement is a kernel of its own.
+    schedules: Schedules<'a>,
     /// The definitions that matrix products are recognised from; none where a kernel must remain a loop nest.
     products: Option<Definitions<'a>>,
     /// Arrays absorbed by a compaction, which no step computes.

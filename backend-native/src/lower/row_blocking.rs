@@ -88,7 +88,7 @@ fn is_tiled(launch: &Launch, computed: &HashSet<ArrayId>) -> bool {
     let kernel = &launch.kernel;
     let outer = kernel.axes.len() - kernel.folded();
     let sinks = kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store | Sink::Fold { .. }));
-    let rows = outer >= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
+    let rows = !kernel.has_schedule && outer >= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
     let packs = launch.packed.as_ref().is_some_and(|p| p.arrays.iter().any(|a| computed.contains(a)));
     sinks && rows && !packs && !launch.combine_partial && (kernel.is_scheduled() || launch.unguarded.is_some())
 }

@@ -3,6 +3,7 @@
 
 mod code;
 
+use crate::llvm::unsupported_loops;
 use crate::lower::{self, Settings, lower};
 use acc_core::ir::{Fun, Program};
 use acc_core::{Error, RunLimits};
@@ -47,6 +48,11 @@ impl Executable {
             return Err(Error::defect(crate::NAME, "the passes before lowering do not end with fusion"));
         };
         let plan = pass::finish("lower", &told, || lower(&program, &fusion, settings, limits), lower::Plan::verify)?;
+        for launch in plan.launches().filter(|launch| launch.kernel.has_schedule) {
+            if let Some(why) = unsupported_loops(&launch.kernel) {
+                return Err(lower::refused_schedule(&program, &launch.kernel, &why.to_string()));
+            }
+        }
         Ok(Executable { program: program.into_owned(), plan: compile(plan, limits)?, checks: settings.checks })
     }
 }

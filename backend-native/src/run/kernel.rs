@@ -294,7 +294,9 @@ impl Run<'_> {
         }
         match launch.kernel.axes.last() {
             Some(AxisKind::Reduction | AxisKind::Scan(_)) => {
-                let columns = product.map(|plan| product::product(job, plan, &self.values)).transpose()?;
+                // The loops of a schedule are the kernel's own.
+                let called = product.filter(|_| !launch.kernel.has_schedule);
+                let columns = called.map(|plan| product::product(job, plan, &self.values)).transpose()?;
                 match (columns.flatten(), job.extents.split_last()) {
                     (Some(columns), Some((_, outer))) => epilogue::epilogue(job, outer, vec![columns]),
                     _ if launch.kernel.folded() > 1 => rows::nested::nested(job),

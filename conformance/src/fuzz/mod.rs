@@ -20,6 +20,7 @@ mod literal;
 mod operators;
 pub mod oracle;
 mod scalar;
+pub mod schedules;
 pub mod shrink;
 pub mod statistics;
 

@@ -8,7 +8,7 @@
 //! array's extents apart from its columns, and drops columns that nobody needs, with what they would have checked.
 
 use super::generate::Mode;
-use super::interval;
+use super::{Choices, interval, schedules};
 use crate::compare::{Near, compare};
 use crate::executors::{REFERENCE, Registered};
 use crate::runner;
@@ -31,6 +31,9 @@ const EVALUATE_ALL: [&str; 2] = ["native", "native-tile"];
 /// Threads of the native executors that are compared.
 pub(super) const THREADS: [usize; 3] = [1, 2, 7];
 
+/// How many numbers of a variation stand for random schedules.
+const SCHEDULED: usize = 4;
+
 /// Another way to compile and run a program, with the same results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Variation {
@@ -46,6 +49,8 @@ pub enum Variation {
     Reread,
     /// The compiled program runs on other extents.
     OtherExtents,
+    /// Results have random schedules, drawn from this seed.
+    Scheduled(u64),
 }
 
 impl std::fmt::Display for Variation {
@@ -57,6 +62,7 @@ impl std::fmt::Display for Variation {
             Variation::Threads(n) => write!(f, "on {n} threads"),
             Variation::Reread => write!(f, "printed and read again"),
             Variation::OtherExtents => write!(f, "on other extents"),
+            Variation::Scheduled(seed) => write!(f, "with the schedules of seed {seed}"),
         }
     }
 }
@@ -64,13 +70,14 @@ impl std::fmt::Display for Variation {
 impl Variation {
     /// The variation that a number stands for: each is as likely as the next.
     pub fn draw(number: u64) -> Variation {
-        let all = RULES.len() + THREADS.len() + 4;
+        let all = RULES.len() + THREADS.len() + SCHEDULED + 4;
         match (number % all as u64) as usize {
             0 => Variation::AllOff,
             1 => Variation::Reread,
             2 | 3 => Variation::OtherExtents,
             n if n < 4 + THREADS.len() => Variation::Threads(THREADS[n - 4]),
-            n => Variation::RuleOff(RULES[n - 4 - THREADS.len()].name),
+            n if n < 4 + THREADS.len() + SCHEDULED => Variation::Scheduled(number),
+            n => Variation::RuleOff(RULES[n - 4 - THREADS.len() - SCHEDULED].name),
         }
     }
 }
@@ -151,7 +158,7 @@ impl Oracle {
                         found.judge(registered.name, variation, &want, &execute(&*varied, &file.program, run));
                     }
                 }
-                Variation::Plain | Variation::Threads(_) | Variation::Reread => {}
+                Variation::Plain | Variation::Threads(_) | Variation::Reread | Variation::Scheduled(_) => {}
             }
         }
         match variation {
@@ -172,6 +179,18 @@ impl Oracle {
                         found.judge(REFERENCE, variation, &want, &execute(&Interpreter::new(), &again, run));
                     }
                     Err(e) => found.differences.push((REFERENCE.into(), variation, e)),
+                }
+            }
+            Variation::Scheduled(seed) => {
+                let (program, schedules) = schedules::scheduled(&file.program, &mut Choices::seeded(seed));
+                if schedules > 0 {
+                    let program = Arc::new(program);
+                    let all = self.threads.iter().map(|(_, name, native)| (*name, execute(native, &program, run)));
+                    let all: Vec<_> = all.collect();
+                    for (name, got) in &all {
+                        found.judge(name, variation, &want, got);
+                        found.judge_bits(name, &all[0].1, got);
+                    }
                 }
             }
             Variation::Plain | Variation::RuleOff(_) | Variation::AllOff | Variation::OtherExtents => {}
@@ -231,7 +250,11 @@ fn varied(name: &str, variation: Variation) -> Option<Box<dyn Executor>> {
     let (rules, fuse) = match variation {
         Variation::RuleOff(rule) => (Rules::all().without(rule)?, true),
         Variation::AllOff => (Rules::none(), false),
-        Variation::Plain | Variation::Threads(_) | Variation::Reread | Variation::OtherExtents => return None,
+        Variation::Plain
+        | Variation::Threads(_)
+        | Variation::Reread
+        | Variation::OtherExtents
+        | Variation::Scheduled(_) => return None,
     };
     match name {
         "native" | "native-tile" => {

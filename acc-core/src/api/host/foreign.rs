@@ -270,7 +270,7 @@ impl<A: Arrays> Acc<A> {
     /// ```
     #[track_caller]
     pub fn compute(&self) -> Acc<A> {
-        Acc::new(AccOp::Op(ArrayOp::Compute { xs: self.node.clone() }), Loc::caller())
+        Acc::new(AccOp::Op(ArrayOp::Compute { xs: self.node.clone(), schedule: None }), Loc::caller())
     }
 }
 

@@ -129,7 +129,7 @@ impl Flattener<'_> {
             }
             ArrayOp::Replicate { axes, extents: _, xs } => vec![self.replicate(axes, *xs, s)],
             ArrayOp::Slice { axes, index, xs } => vec![self.slice(axes, index, *xs)],
-            ArrayOp::Compute { xs } => vec![self.array(*xs)],
+            ArrayOp::Compute { xs, .. } => vec![self.array(*xs)],
             ArrayOp::Foreign { function: ForeignFun::Host(_), xs, fallback } => {
                 for (p, x) in fallback.params.iter().zip(xs) {
                     let flat = self.array(*x);

@@ -9,11 +9,12 @@
 //! A rewrite changes no bit of a result: a fold or scan combines along its axis in the same order, whatever runs in
 //! between. A rewrite that would is [`Illegal`]. Executors may ignore the loops: tiles do.
 
+mod legal;
 mod speculation;
 
 use super::{AxisKind, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Output, Region, Sink};
 use crate::kernel::grouping::TERMS_PER_BLOCK;
-use acc_core::ir::Val;
+use acc_core::ir::{MAX_UNROLLED_COPIES, Mark, Val};
 use std::collections::HashSet;
 use std::fmt::{self, Display, Formatter};
 
@@ -24,10 +25,17 @@ pub(crate) struct Loop {
     pub axis: usize,
     /// The points per iteration, over which a loop further in over the same axis runs; 1 for the innermost.
     pub step: usize,
-    /// Whether it is unrolled; its number of iterations is fixed then.
-    pub unrolled: bool,
+    /// How its iterations run; if it is unrolled, their number is fixed.
+    pub mark: Mark,
     /// The greatest number of iterations, if the code is for such extents only; an unrolled loop has so many.
     pub at_most: Option<usize>,
+}
+
+impl Loop {
+    /// Whether it is unrolled.
+    pub(crate) fn is_unrolled(&self) -> bool {
+        self.mark == Mark::Unrolled
+    }
 }
 
 /// Why a rewrite is refused.
@@ -63,9 +71,6 @@ impl Display for Illegal {
     }
 }
 
-/// Copies of the body in all unrolled loops together.
-pub(crate) const MAX_UNROLLED_COPIES: usize = 64;
-
 /// Rows of a register tile where extents are not known: with two vectors of each they take half of sixteen registers.
 const TILE_ROWS: usize = 4;
 /// Lanes that all rows of a register tile take before the next ones, so that their operands stay in L1.
@@ -75,13 +80,18 @@ const TILE_FOLDED: usize = TERMS_PER_BLOCK;
 
 /// The initial order of `axes` axes.
 pub(crate) fn row_major(axes: usize) -> Vec<Loop> {
-    (0..axes).map(|axis| Loop { axis, step: 1, unrolled: false, at_most: None }).collect()
+    (0..axes).map(|axis| Loop { axis, step: 1, mark: Mark::Sequential, at_most: None }).collect()
 }
 
 impl Kernel {
-    /// Whether its order is not row-major, or a loop is unrolled.
+    /// Whether its loops are those of a schedule of the program's, or their order is not row-major, or a loop is unrolled.
     pub(crate) fn is_scheduled(&self) -> bool {
-        self.loops != row_major(self.axes.len())
+        self.has_schedule || self.loops != row_major(self.axes.len())
+    }
+
+    /// Its loops, for messages: `[i0 by 4, i1, i2, unrolled i0]`.
+    pub(crate) fn shown_loops(&self) -> String {
+        format!("[{}]", self.loops.iter().map(Loop::to_string).collect::<Vec<_>>().join(", "))
     }
 
     /// Splits a loop: one over tiles of `size` points, and inside it one over a tile.
@@ -91,10 +101,10 @@ impl Kernel {
         if size <= own.step || !size.is_multiple_of(own.step) || !self.around(at).is_none_or(fits) {
             return Err(Illegal::TileSize);
         }
-        if own.unrolled {
+        if own.is_unrolled() {
             return Err(Illegal::NotInnermost);
         }
-        self.loops.insert(at, Loop { step: size, at_most: None, ..own });
+        self.loops.insert(at, Loop { step: size, mark: Mark::Sequential, at_most: None, ..own });
         Ok(())
     }
 
@@ -106,7 +116,7 @@ impl Kernel {
         if outer.axis == inner.axis {
             return Err(Illegal::SameAxis);
         }
-        if inner.unrolled && !outer.unrolled {
+        if inner.is_unrolled() && !outer.is_unrolled() {
             return Err(Illegal::NotInnermost);
         }
         // Several folded axes are combined in row-major order.
@@ -122,7 +132,7 @@ impl Kernel {
     /// Unrolls a loop over a tile.
     pub(crate) fn unroll(&mut self, at: usize) -> Result<(), Illegal> {
         let inside = self.loops.get(at + 1..).ok_or(Illegal::NoLoop)?;
-        if !inside.iter().all(|l| l.unrolled) {
+        if !inside.iter().all(Loop::is_unrolled) {
             return Err(Illegal::NotInnermost);
         }
         let copies: usize =
@@ -130,7 +140,7 @@ impl Kernel {
         if copies > MAX_UNROLLED_COPIES {
             return Err(Illegal::TooMany);
         }
-        self.loops[at].unrolled = true;
+        self.loops[at].mark = Mark::Unrolled;
         Ok(())
     }
 
@@ -148,18 +158,19 @@ impl Kernel {
         }
     }
 
-    /// The loop whose points become vector lanes: the innermost one over single points of a parallel axis, preferably
-    /// not unrolled.
+    /// The loop whose points become vector lanes: the one that is marked, else the innermost one over single points of a
+    /// parallel axis, preferably not unrolled.
     pub(crate) fn lane_loop(&self) -> Option<usize> {
         let over_points = |l: &&Loop| l.step == 1 && self.axes[l.axis] == AxisKind::Parallel;
-        let last = |unrolled| self.loops.iter().rposition(|l| over_points(&l) && l.unrolled == unrolled);
-        last(false).or_else(|| last(true))
+        let last = |unrolled| self.loops.iter().rposition(|l| over_points(&l) && l.is_unrolled() == unrolled);
+        let marked = self.loops.iter().position(|l| l.mark == Mark::Lanes);
+        marked.or_else(|| last(false)).or_else(|| last(true))
     }
 
     /// The first loop inside which partial results are in registers: inside the lane loop, all loops run along folded axes or are
     /// unrolled.
     pub(crate) fn register_loop(&self, lane: usize) -> usize {
-        let stays = |l: &&Loop| l.unrolled || self.axes[l.axis] == AxisKind::Reduction;
+        let stays = |l: &&Loop| l.is_unrolled() || self.axes[l.axis] == AxisKind::Reduction;
         self.loops.len() - self.loops[lane + 1..].iter().rev().take_while(stays).count()
     }
 

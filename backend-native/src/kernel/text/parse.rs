@@ -24,10 +24,13 @@ fn kernel(c: &mut Cursor<'_>) -> Result<Kernel> {
     let axes = c.list(')', axis_kind)?;
     c.expect('{')?;
     let fused = optional(c, "fused", |c| list(c, array))?.unwrap_or_default();
-    let loops = optional(c, "loops", |c| list(c, one_loop))?.unwrap_or_else(|| row_major(axes.len()));
+    let schedule = optional(c, "schedule", |c| list(c, one_loop))?;
+    let has_schedule = schedule.is_some();
+    let loops = schedule.map_or_else(|| optional(c, "loops", |c| list(c, one_loop)), |loops| Ok(Some(loops)))?;
+    let loops = loops.unwrap_or_else(|| row_major(axes.len()));
     let element = keyed(c, "element", body)?;
     let outputs = outputs(c)?;
-    let mut kernel = Kernel { axes, loops, element, outputs, epilogue: None, fused };
+    let mut kernel = Kernel { axes, loops, has_schedule, element, outputs, epilogue: None, fused };
     if let Some(body) = optional(c, "epilogue", body)? {
         let order = optional(c, "order", |c| list(c, |c| axis(c).map(|axis| axis as usize)))?;
         let leaves = body.region.params.len().saturating_sub(kernel.result_rank());
@@ -51,11 +54,9 @@ fn axis_kind(c: &mut Cursor<'_>) -> Result<AxisKind> {
 }
 
 fn one_loop(c: &mut Cursor<'_>) -> Result<Loop> {
-    let unrolled = c.eat_word("unrolled");
-    let axis = axis(c)? as usize;
-    let step = if c.eat_word("by") { c.natural("a number of points")? } else { 1 };
+    let acc_core::ir::Loop { axis, step, mark } = acc_core::text::one_loop(c)?;
     let at_most = if c.eat_word("of") { Some(c.natural("a number of iterations")?) } else { None };
-    Ok(Loop { axis, step, unrolled, at_most })
+    Ok(Loop { axis, step, mark, at_most })
 }
 
 fn body(c: &mut Cursor<'_>) -> Result<Body> {

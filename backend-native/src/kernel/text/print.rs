@@ -28,7 +28,7 @@ fn kernel(p: &mut Out<'_>, k: &Kernel) {
         }
         if k.is_scheduled() {
             p.line();
-            p.out.push_str("loops: ");
+            p.out.push_str(if k.has_schedule { "schedule: " } else { "loops: " });
             bracketed(p, &k.loops);
         }
         p.line();
@@ -122,10 +122,8 @@ impl Display for Update {
 
 impl Display for Loop {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{}i{}", if self.unrolled { "unrolled " } else { "" }, self.axis)?;
-        if self.step > 1 {
-            write!(f, " by {}", self.step)?;
-        }
+        let Loop { axis, step, mark, .. } = *self;
+        write!(f, "{}", acc_core::ir::Loop { axis, step, mark })?;
         self.at_most.map_or(Ok(()), |n| write!(f, " of {n}"))
     }
 }

@@ -220,6 +220,11 @@ fn plan(kernel: &Kernel, variant: Variant, target: &Target) -> Result<(Width, us
     Ok((width, size))
 }
 
+/// Why there is no machine code that follows a kernel's loops, if so.
+pub(crate) fn unsupported_loops(kernel: &Kernel, target: &Target) -> Option<Unsupported> {
+    plan(kernel, Variant::Scheduled, target).err()
+}
+
 /// Why some variant of a kernel is not compiled, if so.
 pub(crate) fn unsupported(kernel: &Kernel, target: &Target) -> Option<Unsupported> {
     let point = kernel.axes.is_empty().then(|| elementwise::one_row(kernel));

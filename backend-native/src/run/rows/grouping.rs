@@ -30,6 +30,7 @@ impl Rows<'_> {
         match product {
             Some(p) if p.is_in_parts() => Grouping::Blocks(RowBlocks { ranges: parts(), joining: Joining::Pairwise }),
             Some(_) => Grouping::InOrder,
+            None if self.job.launch.kernel.has_schedule => Grouping::InOrder,
             None => match self.column_blocks() {
                 Some(blocks) => Grouping::Blocks(blocks),
                 None if self.as_lanes() => Grouping::InOrder,

@@ -33,7 +33,7 @@ pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
             lanes::fill(column.as_out(), bits);
         }
     } else if points > 0 {
-        let len = slice_len(points, inner);
+        let len = slice_len(job, points, inner);
         if len < inner[0] {
             in_slices(job, o, points, len, &mut out[0])?;
         } else if !scheduled::run(job, &mut out, &[1], &job.initial_values())? {
@@ -47,13 +47,13 @@ pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
 /// Whether all elements of a point are folded together, not in slices.
 pub(crate) fn is_whole(job: &Job<'_>) -> bool {
     let (outer, inner) = job.extents.split_at(job.extents.len() - job.launch.kernel.folded());
-    inner.first().is_some_and(|&n| slice_len(outer.iter().product(), inner) >= n)
+    inner.first().is_some_and(|&n| slice_len(job, outer.iter().product(), inner) >= n)
 }
 
-/// The length of a slice of the outermost folded axis.
-fn slice_len(points: usize, inner: &[usize]) -> usize {
+/// The length of a slice of the outermost folded axis: all of it with the loops of a schedule, which fold in order.
+fn slice_len(job: &Job<'_>, points: usize, inner: &[usize]) -> usize {
     let row_points = inner[1..].iter().product::<usize>() * points;
-    if points >= MIN_SHARED_LANES {
+    if points >= MIN_SHARED_LANES || job.launch.kernel.has_schedule {
         inner[0]
     } else {
         MIN_SLICE_ELEMENTS.div_ceil(row_points).max(inner[0].div_ceil(MAX_SLICES))

@@ -1,17 +1,19 @@
 //! Launches that follow the order of a kernel's transformed loops, by machine code.
 
 #[cfg(test)]
+mod random_nests;
+#[cfg(test)]
 pub(super) mod tests;
 
 use super::launch::{Columns, Job, Outs, finish, take};
 use super::rows::Rows;
 use super::rows::grouping::by_term_blocks;
 use crate::buffer::{AnyBuffer, OutSlice};
-use crate::kernel::{Bits, Ix, Kernel, Op};
+use crate::kernel::{Bits, Ix, Kernel, Loop, Op};
 use crate::llvm::Variant;
-use crate::llvm::call::{Call, Computed, Memory};
+use crate::llvm::call::{Call, Computed, Memory, Shared};
 use crate::tile::machine::Stop;
-use acc_core::ir::ArrayId;
+use acc_core::ir::{ArrayId, Mark};
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +41,9 @@ pub(super) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
     let done = run(job, &mut out, &vec![1; job.outputs.len()], &[])?;
     Ok(done.then(|| out.into_iter().map(finish).collect()))
 }
+
+/// Tasks for each thread, so that all are done at about the same time.
+const TASKS_PER_THREAD: usize = 4;
 
 /// Part of an index space: indices along its first two axes, the position of the first point, and the memory of each
 /// output.
@@ -111,8 +116,11 @@ fn attempt(
     widths: &[usize],
     before: &[u64],
 ) -> Result<bool, Stop> {
+    if nest.kernel.loops.iter().any(|l| l.mark == Mark::Threads) {
+        return in_rectangles(job, nest, out, before);
+    }
     let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
-    let tasks = tasks(job, nest.kernel, out, widths, if parallel { job.cx.threads.count() * 4 } else { 1 });
+    let tasks = tasks(job, nest.kernel, out, widths, if parallel { job.cx.threads.count() * TASKS_PER_THREAD } else { 1 });
     let bailed_out = AtomicBool::new(false);
     job.cx.tasks(
         parallel,
@@ -125,6 +133,55 @@ fn attempt(
         },
     )?;
     Ok(!bailed_out.into_inner())
+}
+
+/// Computes an index space in rectangles along the axes whose loops a schedule runs on threads; false if one bailed out.
+fn in_rectangles(
+    job: &Job<'_>,
+    nest: &Nest<'_>,
+    out: &mut [Vec<AnyBuffer>],
+    before: &[u64],
+) -> Result<bool, Stop> {
+    let extent = |axis: usize| job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
+    // The points of an iteration of the innermost loop on threads, along each of the first two axes.
+    let steps = [0, 1].map(|axis| {
+        let marked = |l: &&Loop| l.mark == Mark::Threads && l.axis == axis;
+        nest.kernel.loops.iter().rfind(marked).map_or_else(|| extent(axis).max(1), |l| l.step)
+    });
+    let wanted = job.cx.threads.count() * TASKS_PER_THREAD;
+    let rows = extent(0).div_ceil(steps[0]);
+    let height = rows.div_ceil(wanted).max(1) * steps[0];
+    let columns = extent(1).div_ceil(steps[1]);
+    let width = columns.div_ceil(wanted.div_ceil(rows.max(1))).max(1) * steps[1];
+    let ranges = |axis: usize, len: usize| {
+        let n = extent(axis);
+        (0..n).step_by(len).map(move |from| from..n.min(from + len))
+    };
+    let rectangles: Vec<[Range<usize>; 2]> =
+        ranges(0, height).flat_map(|rows| ranges(1, width).map(move |columns| [rows.clone(), columns])).collect();
+    let along = 0..job.extents[parallel_axes(job)..].first().copied().unwrap_or(0);
+    let fold = |along: &Range<usize>, outs: &mut [Option<OutSlice<'_>>], before: &[u64]| {
+        let shared = Shared::of(outs.iter_mut().flatten().map(OutSlice::reborrow));
+        let bailed_out = AtomicBool::new(false);
+        job.cx.tasks(
+            true,
+            rectangles.clone(),
+            || (),
+            |(), axes| {
+                let memory = &mut Memory { before, shared: Some(&shared), ..Memory::default() };
+                let done = job.is_done(nest.call.run_loops(axes, along, 0, memory))?;
+                bailed_out.fetch_or(!done, Ordering::Relaxed);
+                job.cx.limits.check().map_err(Stop::Error)
+            },
+        )?;
+        Ok(!bailed_out.into_inner())
+    };
+    let mut outs: Outs<'_> = out.iter_mut().flatten().map(AnyBuffer::as_out).collect();
+    if !nest.adds_blocks {
+        return by_term_blocks(job, &along, &mut outs, before, fold);
+    }
+    let mut outs: SmallVec<[Option<OutSlice<'_>>; 2]> = outs.into_iter().map(Some).collect();
+    fold(&along, &mut outs, before)
 }
 
 fn compute(job: &Job<'_>, nest: &Nest<'_>, mut task: Task<'_>, before: &[u64]) -> Result<bool, Stop> {

@@ -56,7 +56,7 @@ fn random_orders(name: &str, text: &str, random: &mut Random) -> usize {
     compare(name, &mut plan, &runs, random)
 }
 
-fn files(folder: &Path, out: &mut Vec<PathBuf>) {
+pub(super) fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         match path.is_dir() {
@@ -166,7 +166,7 @@ fn folds_go_on_inside_a_loop_that_is_written_out_around_lanes() {
         (0..2).rev().try_for_each(|at| k.interchange(at + 1)).unwrap();
         (2..5).rev().try_for_each(|at| k.unroll(at)).unwrap();
         assert_eq!(
-            k.loops.iter().map(|l| (l.axis, l.step, l.unrolled)).collect::<Vec<_>>(),
+            k.loops.iter().map(|l| (l.axis, l.step, l.is_unrolled())).collect::<Vec<_>>(),
             [(0, 16, false), (1, 2, false), (0, 4, true), (0, 1, true), (1, 1, true)]
         );
         launch.code.machine = llvm::CodeCache::default();

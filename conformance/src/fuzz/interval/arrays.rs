@@ -104,7 +104,7 @@ impl<'p> Machine<'p> {
                     state = self.block(step, state)?;
                 }
             }
-            ArrayOp::Compute { xs } => self.array(*xs)?,
+            ArrayOp::Compute { xs, .. } => self.array(*xs)?,
             ArrayOp::Foreign { xs, fallback, .. } | ArrayOp::Ruled { at: xs, f: fallback, .. } => {
                 let args = xs.iter().map(|&a| self.array(a)).collect::<Option<Vec<_>>>()?;
                 return self.block(fallback, args);

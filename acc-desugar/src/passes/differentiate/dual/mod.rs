@@ -112,8 +112,8 @@ impl Forward<'_, '_> {
                 let op = ArrayOp::Slice { xs: self.tangent_of(*xs), axes: axes.clone(), index: index.clone() };
                 self.like(y, op)
             }
-            ArrayOp::Compute { xs } => {
-                let op = ArrayOp::Compute { xs: self.tangent_of(*xs) };
+            ArrayOp::Compute { xs, .. } => {
+                let op = ArrayOp::Compute { xs: self.tangent_of(*xs), schedule: None };
                 self.like(y, op)
             }
             ArrayOp::Check { xs, .. } => self.tangent_of(*xs),

@@ -130,7 +130,7 @@ impl Reverse<'_, '_> {
                 self.slice(*xs, axes, index, by);
                 Ok(())
             }
-            ArrayOp::Compute { xs } | ArrayOp::Check { xs, .. } => {
+            ArrayOp::Compute { xs, .. } | ArrayOp::Check { xs, .. } => {
                 self.contribute(*xs, by);
                 Ok(())
             }
@@ -245,7 +245,7 @@ impl Reverse<'_, '_> {
                 ArrayOp::Map { .. } | ArrayOp::Stencil { .. } => self.common_shape(s.op.arrays()),
                 ArrayOp::Scan { xs, init: None, .. }
                 | ArrayOp::Check { xs, .. }
-                | ArrayOp::Compute { xs }
+                | ArrayOp::Compute { xs, .. }
                 | ArrayOp::Permute { defaults: xs, .. } => self.shape(*xs),
                 _ => continue,
             };

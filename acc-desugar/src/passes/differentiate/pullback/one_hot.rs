@@ -37,7 +37,7 @@ impl Reverse<'_, '_> {
                 let by = self.reshaped(*xs, y, by);
                 self.add(*xs, Adjoint::OneHot(by));
             }
-            ArrayOp::Compute { xs } | ArrayOp::Check { xs, .. } => self.add(*xs, Adjoint::OneHot(by)),
+            ArrayOp::Compute { xs, .. } | ArrayOp::Check { xs, .. } => self.add(*xs, Adjoint::OneHot(by)),
             _ => return Ok(Some(by)),
         }
         Ok(None)

@@ -3,9 +3,10 @@
 //!
 //! The shape changes no bit of a result: each element is folded in the same order.
 
-use crate::kernel::{AxisKind, Kernel, Loop, MAX_UNROLLED_COPIES, Output};
+use crate::kernel::{AxisKind, Kernel, Loop, Output};
 use crate::llvm::Target;
 use crate::llvm::emit::Width;
+use acc_core::ir::{MAX_UNROLLED_COPIES, Mark};
 
 /// The rows of a tile to choose from.
 const ROWS: [usize; 6] = [4, 6, 8, 7, 5, 3];
@@ -31,10 +32,10 @@ pub(super) fn accumulators(target: &Target) -> usize {
 pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target: &Target) -> Option<Vec<Loop>> {
     let (tile, outer) = kernel.loops.split_last()?;
     let around: Vec<_> = outer.iter().filter(|l| l.axis == tile.axis).collect();
-    let [Loop { step: full, unrolled: false, .. }] = around[..] else { return None };
+    let [Loop { step: full, mark: Mark::Sequential, .. }] = around[..] else { return None };
     let lanes = kernel.loops[kernel.lane_loop()?].axis;
-    let others = kernel.loops.iter().filter(|l| l.axis != tile.axis && l.unrolled);
-    if !tile.unrolled || kernel.axes[tile.axis] != AxisKind::Parallel || lanes == tile.axis || others.count() > 0 {
+    let others = kernel.loops.iter().filter(|l| l.axis != tile.axis && l.is_unrolled());
+    if kernel.has_schedule || !tile.is_unrolled() || kernel.axes[tile.axis] != AxisKind::Parallel || lanes == tile.axis || others.count() > 0 {
         return None;
     }
     let (vector, _) = Width::lanes_of(&kernel.element, target);
@@ -55,7 +56,7 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
         }
         loops.retain(|l| l.axis != axis || l.step == 1);
         let own = loops.iter_mut().filter(|l| l.axis == axis);
-        own.for_each(|l| (l.unrolled, l.at_most) = (true, Some(n)));
+        own.for_each(|l| (l.mark, l.at_most) = (Mark::Unrolled, Some(n)));
     }
     if extents[lanes] <= MAX_VECTORS * vector {
         let own = loops.iter_mut().filter(|l| l.axis == lanes && l.step == 1);

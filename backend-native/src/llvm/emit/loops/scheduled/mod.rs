@@ -37,7 +37,7 @@ pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Wi
     let Some(lane) = kernel.lane_loop() else {
         return Err(Unsupported::Variant("a schedule without a loop for lanes"));
     };
-    if let (true, Some(iterations)) = (kernel.loops[lane].unrolled, kernel.iterations(lane)) {
+    if let (true, Some(iterations)) = (kernel.loops[lane].is_unrolled(), kernel.iterations(lane)) {
         let lanes = width.lanes.min(iterations.next_power_of_two().max(4));
         return Ok(Width { lanes, parts: (iterations / lanes).clamp(1, MAX_ACCUMULATOR_VECTORS) });
     }
@@ -55,7 +55,7 @@ pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Wi
 /// The iterations of a loop that have partial results of their own.
 fn copies(kernel: &Kernel, at: usize) -> usize {
     let l = kernel.loops[at];
-    let own = l.unrolled && kernel.axes[l.axis] == AxisKind::Parallel;
+    let own = l.is_unrolled() && kernel.axes[l.axis] == AxisKind::Parallel;
     if own { kernel.iterations(at).unwrap_or(1) } else { 1 }
 }
 
@@ -153,7 +153,7 @@ impl<'a> Nest<'a> {
                 self.lanes(e, at);
                 accs
             }
-            Some(l) if l.unrolled => self.unrolled(e, depth, at, accs),
+            Some(l) if l.is_unrolled() => self.unrolled(e, depth, at, accs),
             Some(_) => self.iterate(e, depth, at, accs),
         }
     }
@@ -216,7 +216,7 @@ impl<'a> Nest<'a> {
             rest: e.code.width.parts,
             few: e.code.width.parts,
         };
-        let ticks = kernel.loops[depth + 1..].iter().any(|l| !l.unrolled);
+        let ticks = kernel.loops[depth + 1..].iter().any(|l| !l.is_unrolled());
         e.steps(&columns, LoopState::default(), done, &mut |e, first, state| {
             e.scope.axes[axis] = Axis::Lanes(first.clone());
             e.scope.set(e.facts.body.region.params[axis], Value::Affine(first.clone(), 1));
@@ -237,7 +237,7 @@ impl<'a> Nest<'a> {
         let l = self.kernel.loops[depth];
         let [from, to] = at.ranges[l.axis].clone();
         let next = self.kernel.loops[depth + 1..].iter().position(|n| n.axis == l.axis).map(|k| depth + 1 + k);
-        let written_out = next.is_some_and(|n| self.kernel.loops[n].unrolled && n != self.lane);
+        let written_out = next.is_some_and(|n| self.kernel.loops[n].is_unrolled() && n != self.lane);
         if !written_out {
             return self.in_steps(e, depth, at, [&from, &to], l.step, accs);
         }
@@ -279,7 +279,7 @@ impl<'a> Nest<'a> {
         let cost = (depth > self.lane).then_some(self.sinks.cost * self.copies(at).len());
         let l = self.kernel.loops[depth];
         let state = self.state(accs);
-        let is_innermost = self.kernel.loops[depth + 1..].iter().all(|l| l.unrolled);
+        let is_innermost = self.kernel.loops[depth + 1..].iter().all(|l| l.is_unrolled());
         if let (Some(cost), true, 1) = (cost, is_innermost, step) {
             return e.counted_loop([from, to], POLLED_ITERATIONS, state, None, |e, first, carried| {
                 let end = put!(e.code.f, "add i64 {first}, {POLLED_ITERATIONS}");

@@ -16,7 +16,7 @@ impl<'a> Nest<'a> {
         let mut copies = vec![vec![0; self.kernel.axes.len()]];
         for depth in self.registers..self.kernel.loops.len() {
             let l = self.kernel.loops[depth];
-            if depth == self.lane || !l.unrolled || self.kernel.axes[l.axis] != AxisKind::Parallel {
+            if depth == self.lane || !l.is_unrolled() || self.kernel.axes[l.axis] != AxisKind::Parallel {
                 continue;
             }
             let iterations = self.iterations(depth, at);

@@ -29,7 +29,7 @@ impl Emitter<'_> {
         let first = rank - kernel.folded();
         let whole = kernel.loops[registers..].iter().find(|l| l.axis == first);
         // Unrolled loops have fewer terms than a block.
-        let in_a_loop = !whole.is_some_and(|l| l.unrolled);
+        let in_a_loop = !whole.is_some_and(|l| l.is_unrolled());
         if kernel.folded() == 1 {
             return Some(TermBlocks {
                 len: Operand::int(TERMS_PER_BLOCK as i64),

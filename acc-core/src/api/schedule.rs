@@ -1,0 +1,393 @@
+//! Schedules of arrays: in which order, and how, the native executor runs the loops that compute them.
+
+use super::{Acc, Array, Elt, Shape};
+use crate::builder::AccOp;
+use crate::error::{BuildError, Error};
+use crate::ir::{self, ArrayOp, Loc, Loop, Mark};
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A loop of a [`Nest`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoopVar {
+    nest: u64,
+    number: usize,
+}
+
+/// A loop nest while a schedule is written: at first one loop for each axis, outermost first. See [`Acc::schedule`].
+///
+/// Each step is a transformation of loop nests (M. Wolfe, *High Performance Compilers for Parallel Computing*, 1996, chapter 9);
+/// functions that take a nest and some of its loops compose them. In between, a nest need not be legal.
+#[derive(Debug)]
+pub struct Nest {
+    id: u64,
+    /// The loops, outermost first.
+    loops: Vec<(LoopVar, Loop)>,
+    made: usize,
+    /// What is wrong with the first step that cannot be done.
+    wrong: Option<String>,
+}
+
+/// The number of nests made so far, which tells their loops apart.
+static NESTS: AtomicU64 = AtomicU64::new(0);
+
+impl Nest {
+    fn new(loops: &[Loop]) -> Nest {
+        let id = NESTS.fetch_add(1, Ordering::Relaxed);
+        let loops: Vec<(LoopVar, Loop)> =
+            loops.iter().enumerate().map(|(number, l)| (LoopVar { nest: id, number }, *l)).collect();
+        Nest { id, made: loops.len(), loops, wrong: None }
+    }
+
+    /// The loops, outermost first.
+    fn vars<const N: usize>(&self) -> Option<[LoopVar; N]> {
+        let vars: Vec<LoopVar> = self.loops.iter().map(|(var, _)| *var).collect();
+        vars.try_into().ok()
+    }
+
+    fn fail(&mut self, why: impl FnOnce() -> String) {
+        self.wrong.get_or_insert_with(why);
+    }
+
+    /// The position of a loop; a mistake if there is no such loop.
+    fn find(&mut self, var: LoopVar, step: &str) -> Option<usize> {
+        let at = self.loops.iter().position(|(v, _)| *v == var);
+        if at.is_none() {
+            let gone = if var.nest == self.id { "is gone: it was split or merged" } else { "is one of another nest" };
+            self.fail(|| format!("`{step}` of a loop that {gone}"));
+        }
+        at
+    }
+
+    fn new_var(&mut self) -> LoopVar {
+        let var = LoopVar { nest: self.id, number: self.made };
+        self.made += 1;
+        var
+    }
+
+    /// Splits a loop into tiles of `size` iterations (strip mining): a loop over tiles, in its place, and one inside of a tile,
+    /// directly within. Where tiles do not divide an axis, the last one is smaller.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let s = Schedule::new(|s, [i]| { s.split(i, 8); });
+    /// assert_eq!(s.to_string(), "[i0 by 8, i0]");
+    /// ```
+    pub fn split(&mut self, var: LoopVar, size: usize) -> (LoopVar, LoopVar) {
+        let (outer, inner) = (self.new_var(), self.new_var());
+        let Some(at) = self.find(var, "split") else { return (outer, inner) };
+        let own = self.loops[at].1;
+        if size < 2 {
+            self.fail(|| format!("`split` of `{own}` into tiles of {size}: a tile has at least 2 iterations"));
+        }
+        let Some(step) = own.step.checked_mul(size.max(1)) else {
+            self.fail(|| format!("`split` of `{own}` into tiles of {size}: there are no so large tiles"));
+            return (outer, inner);
+        };
+        self.loops[at] = (inner, own);
+        self.loops.insert(at, (outer, Loop { step, mark: Mark::Sequential, ..own }));
+        (outer, inner)
+    }
+
+    /// Splits several loops, and moves all loops over tiles outside of those inside of a tile: `tile([(i, 8), (j, 64)])`.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let s = Schedule::new(|s, [i, j]| { s.tile([(i, 8), (j, 64)]); });
+    /// assert_eq!(s.to_string(), "[i0 by 8, i1 by 64, i0, i1]");
+    /// ```
+    pub fn tile<const N: usize>(&mut self, of: [(LoopVar, usize); N]) -> ([LoopVar; N], [LoopVar; N]) {
+        let both = of.map(|(var, size)| self.split(var, size));
+        let (outer, inner) = (both.map(|(outer, _)| outer), both.map(|(_, inner)| inner));
+        self.order(&[outer, inner].concat());
+        (outer, inner)
+    }
+
+    /// Makes one loop of a loop over tiles and the one directly within it over the same axis, which undoes
+    /// [`split`](Nest::split).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let s = Schedule::new(|s, [i]| {
+    ///     let (outer, inner) = s.split(i, 8);
+    ///     s.merge(outer, inner);
+    /// });
+    /// assert_eq!(s.to_string(), "[i0]");
+    /// ```
+    pub fn merge(&mut self, outer: LoopVar, inner: LoopVar) -> LoopVar {
+        let var = self.new_var();
+        let (Some(o), Some(i)) = (self.find(outer, "merge"), self.find(inner, "merge")) else { return var };
+        let (tiles, points) = (self.loops[o].1, self.loops[i].1);
+        if i != o + 1 || tiles.axis != points.axis {
+            self.fail(|| format!("`merge` of `{tiles}` and `{points}`: the second one must be over the same axis, directly within"));
+            return var;
+        }
+        self.loops[o] = (var, points);
+        self.loops.remove(i);
+        var
+    }
+
+    /// Puts these loops in this order, outermost first, into the places that they have in the nest.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let s = Schedule::new(|s, [_, j, k]| { s.order(&[k, j]); });
+    /// assert_eq!(s.to_string(), "[i0, i2, i1]");
+    /// ```
+    pub fn order(&mut self, loops: &[LoopVar]) -> &mut Nest {
+        let mut places = Vec::new();
+        for var in loops {
+            let Some(at) = self.find(*var, "order") else { return self };
+            if places.contains(&at) {
+                let twice = self.loops[at].1;
+                self.fail(|| format!("`order` has `{twice}` twice"));
+                return self;
+            }
+            places.push(at);
+        }
+        let moved: Vec<_> = places.iter().map(|at| self.loops[*at]).collect();
+        places.sort_unstable();
+        for (at, l) in places.into_iter().zip(moved) {
+            self.loops[at] = l;
+        }
+        self
+    }
+
+    /// Swaps two loops.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let s = Schedule::new(|s, [i, _, k]| { s.interchange(i, k); });
+    /// assert_eq!(s.to_string(), "[i2, i1, i0]");
+    /// ```
+    pub fn interchange(&mut self, a: LoopVar, b: LoopVar) -> &mut Nest {
+        if let (Some(a), Some(b)) = (self.find(a, "interchange"), self.find(b, "interchange")) {
+            self.loops.swap(a, b);
+        }
+        self
+    }
+
+    /// Writes code for each iteration of a loop. It must be one inside of a tile, and be within no loop that is not unrolled.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let s = Schedule::new(|s, [i]| {
+    ///     let (_, inner) = s.split(i, 4);
+    ///     s.unroll(inner);
+    /// });
+    /// assert_eq!(s.to_string(), "[i0 by 4, unrolled i0]");
+    /// ```
+    pub fn unroll(&mut self, var: LoopVar) -> &mut Nest {
+        self.mark(var, Mark::Unrolled, "unroll")
+    }
+
+    /// Makes the iterations of a loop lanes of vectors: one over the points of an axis that is not folded. Without this step
+    /// the innermost such loop gives the lanes.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let s = Schedule::new(|s, [i, _]| { s.vectorize(i); });
+    /// assert_eq!(s.to_string(), "[lanes i0, i1]");
+    /// ```
+    pub fn vectorize(&mut self, var: LoopVar) -> &mut Nest {
+        self.mark(var, Mark::Lanes, "vectorize")
+    }
+
+    /// Divides the iterations of a loop among threads: an outermost one, over one of the first two axes of the array. Without
+    /// this step the executor divides these axes as it finds best.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let s = Schedule::new(|s, [i, _]| { s.parallel(i); });
+    /// assert_eq!(s.to_string(), "[threads i0, i1]");
+    /// ```
+    pub fn parallel(&mut self, var: LoopVar) -> &mut Nest {
+        self.mark(var, Mark::Threads, "parallel")
+    }
+
+    fn mark(&mut self, var: LoopVar, mark: Mark, step: &str) -> &mut Nest {
+        if let Some(at) = self.find(var, step) {
+            let own = &mut self.loops[at].1;
+            match own.mark {
+                Mark::Sequential => own.mark = mark,
+                _ => {
+                    let own = *own;
+                    self.fail(|| format!("`{step}` of `{own}`, which is marked already"));
+                }
+            }
+        }
+        self
+    }
+
+    fn finish(self) -> Result<ir::Schedule, Wrong> {
+        let loops: Vec<Loop> = self.loops.into_iter().map(|(_, l)| l).collect();
+        let shown = loops.iter().map(Loop::to_string).collect::<Vec<_>>().join(", ");
+        let made = match self.wrong {
+            Some(why) => Err(why),
+            None => ir::Schedule::new(loops),
+        };
+        made.map_err(|why| Wrong { why, loops: format!("[{shown}]") })
+    }
+}
+
+/// Why a nest is no schedule.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Wrong {
+    why: String,
+    loops: String,
+}
+
+impl Wrong {
+    fn error(&self, used: &Loc) -> BuildError {
+        BuildError::Schedule {
+            array: None,
+            why: self.why.clone(),
+            loops: self.loops.clone(),
+            used: used.clone(),
+        }
+    }
+}
+
+/// A schedule as a value, for [`Acc::scheduled`]: the loops over the axes of an array and those that are folded to make it.
+///
+/// Two are equal if their loops are, however they were made. As a text it is what `compute(.., loops: ..)` has in the text form of
+/// programs.
+///
+/// ```
+/// use acc_core::prelude::*;
+/// let tiled = Schedule::new(|s, [i, j]| {
+///     let ([ib, jb], [i, j]) = s.tile([(i, 8), (j, 64)]);
+///     s.parallel(ib).vectorize(j);
+///     (jb, i);
+/// });
+/// assert_eq!(tiled.to_string(), "[threads i0 by 8, i1 by 64, i0, lanes i1]");
+/// assert_eq!("[threads i0 by 8, i1 by 64, i0, lanes i1]".parse::<Schedule>()?, tiled);
+/// let swapped = tiled.then(|s, [ib, jb, _, _]| { s.interchange(ib, jb).parallel(jb); });
+/// assert_eq!(swapped.to_string(), "[threads i1 by 64, threads i0 by 8, i0, lanes i1]");
+/// # Ok::<(), acc_core::Error>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Schedule(Result<Arc<ir::Schedule>, Arc<Wrong>>);
+
+impl Schedule {
+    /// The schedule that these steps make of one loop for each axis, outermost first. What is wrong with it is told where it is
+    /// used.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let tall = Schedule::new(|s, [i, _j]| { s.split(i, 1024); });
+    /// assert_eq!(tall.to_string(), "[i0 by 1024, i0, i1]");
+    /// ```
+    pub fn new<const N: usize>(steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Schedule {
+        Schedule::of(ir::Schedule::row_major(N).loops(), steps)
+    }
+
+    /// The schedule that further steps make of this one; they are given its loops, outermost first.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let halves = Schedule::new(|s, [i]| { s.split(i, 2); });
+    /// let quarters = halves.then(|s, [outer, _]| { s.split(outer, 2); });
+    /// assert_eq!(quarters.to_string(), "[i0 by 4, i0 by 2, i0]");
+    /// ```
+    #[must_use]
+    pub fn then<const N: usize>(&self, steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Schedule {
+        match &self.0 {
+            Ok(before) => Schedule::of(before.loops(), steps),
+            Err(_) => self.clone(),
+        }
+    }
+
+    fn of<const N: usize>(loops: &[Loop], steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Schedule {
+        let mut nest = Nest::new(loops);
+        match nest.vars() {
+            Some(vars) => steps(&mut nest, vars),
+            None => nest.fail(|| format!("the steps take {N} loops, but there are {}", loops.len())),
+        }
+        Schedule(nest.finish().map(Arc::new).map_err(Arc::new))
+    }
+}
+
+impl Display for Schedule {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Ok(schedule) => schedule.fmt(f),
+            Err(wrong) => write!(f, "{}: {}", wrong.loops, wrong.why),
+        }
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Schedule, Error> {
+        crate::text::parse_schedule(text).map(|schedule| Schedule(Ok(Arc::new(schedule))))
+    }
+}
+
+impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
+    /// The same array, stored, computed by a loop nest that these steps make.
+    ///
+    /// The steps are given a loop for each axis of the array, then one for each axis that is folded to make it, outermost first: of
+    /// a product of matrices `[i, j, k]`. The nest is that of the kernel that stores the array: what is element-wise at
+    /// its own point, after at most one fold. A schedule changes no element: it says in which order points are computed, by which
+    /// loops, lanes and threads, on the native executor; others ignore it. Elements of floats that are folded are added in
+    /// order then, products in blocks of 256 terms (docs/SEMANTICS.md).
+    ///
+    /// # Errors
+    ///
+    /// Running or compiling fails with [`BuildError::Schedule`] where a step cannot be done, where the loops are no nest of the array,
+    /// where they would combine elements in another order, and where machine code for them cannot be written.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// // A transformation of loops is a function: a few rows at a time, for vectors of columns.
+    /// fn register_tile(s: &mut Nest, [i, j, k]: [LoopVar; 3], rows: usize) -> LoopVar {
+    ///     let (tiles, i) = s.split(i, rows);
+    ///     s.order(&[tiles, j, k, i]).vectorize(j).unroll(i);
+    ///     tiles
+    /// }
+    /// let (a, b) = (Matrix::from([[1.0, 2.0], [3.0, 4.0]]), Matrix::from([[0.0, 1.0], [1.0, 0.0]]));
+    /// let product = use_(&a).matmul(&use_(&b)).schedule(|s, loops| {
+    ///     let tiles = register_tile(s, loops, 4);
+    ///     s.parallel(tiles);
+    /// });
+    /// assert_eq!(Interpreter::new().run(product)?, Matrix::from([[2.0, 1.0], [4.0, 3.0]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn schedule<const N: usize>(&self, steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Acc<Array<Sh, E>> {
+        self.scheduled(&Schedule::new(steps))
+    }
+
+    /// The same array, stored, computed by the loops of a [`Schedule`]: see [`schedule`](Acc::schedule).
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let columns = Schedule::new(|s, [i, j]| { s.interchange(i, j); });
+    /// let xs = use_(&Matrix::from([[1, 2], [3, 4]]));
+    /// assert_eq!(Interpreter::new().run(xs.map(|x| x * x).scheduled(&columns))?, Matrix::from([[1, 4], [9, 16]]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    #[track_caller]
+    pub fn scheduled(&self, schedule: &Schedule) -> Acc<Array<Sh, E>> {
+        let loc = Loc::caller();
+        let fits = match &schedule.0 {
+            Ok(s) if s.axes() >= Sh::RANK => Ok(s),
+            Ok(s) => Err(Wrong {
+                why: format!("it has {} axes, but the array has {} of its own", s.axes(), Sh::RANK),
+                loops: s.to_string(),
+            }),
+            Err(wrong) => Err(Wrong::clone(wrong)),
+        };
+        Acc::new(
+            match fits {
+                Ok(s) => AccOp::Op(ArrayOp::Compute { xs: self.node.clone(), schedule: Some(ir::Schedule::clone(s)) }),
+                Err(wrong) => AccOp::Invalid(Arc::new(wrong.error(&loc))),
+            },
+            loc,
+        )
+    }
+}

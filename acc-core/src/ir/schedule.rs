@@ -1,0 +1,194 @@
+//! Schedules: the loops that compute an array, in order.
+//!
+//! A schedule says in which order the points of an array's index space are computed, and how: it never says what is computed. Its
+//! axes are those of the array, then those that are folded to make it, both outermost first. See [`Acc::schedule`](crate::Acc::schedule).
+
+use super::{ArrayId, ArrayOp, Names, Program, Stmt};
+use smallvec::smallvec;
+use std::fmt::{self, Display, Formatter};
+
+/// Copies of the code of a point that all unrolled loops of a nest make together, at most.
+pub const MAX_UNROLLED_COPIES: usize = 64;
+
+/// A loop over an axis, or over the part of it that loops further out leave.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Loop {
+    /// The axis.
+    pub axis: usize,
+    /// The points per iteration, over which a loop further in over the same axis runs; 1 for the innermost.
+    pub step: usize,
+    /// How its iterations run.
+    pub mark: Mark,
+}
+
+/// How the iterations of a loop run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Mark {
+    /// One after the other.
+    #[default]
+    Sequential,
+    /// Each with code of its own.
+    Unrolled,
+    /// As the lanes of vectors.
+    Lanes,
+    /// On several threads.
+    Threads,
+}
+
+impl Mark {
+    /// The marks, but for [`Sequential`](Mark::Sequential).
+    pub const ALL: [Mark; 3] = [Mark::Unrolled, Mark::Lanes, Mark::Threads];
+
+    /// Its word in the text form; none for [`Sequential`](Mark::Sequential).
+    pub fn word(self) -> Option<&'static str> {
+        match self {
+            Mark::Sequential => None,
+            Mark::Unrolled => Some("unrolled"),
+            Mark::Lanes => Some("lanes"),
+            Mark::Threads => Some("threads"),
+        }
+    }
+}
+
+/// The loops that compute an array, outermost first.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Schedule {
+    loops: Vec<Loop>,
+}
+
+impl Schedule {
+    /// One loop for each of so many axes, outermost first.
+    pub fn row_major(axes: usize) -> Schedule {
+        Schedule { loops: (0..axes).map(|axis| Loop { axis, step: 1, mark: Mark::Sequential }).collect() }
+    }
+
+    /// A nest of these loops. The error says why they are none:
+    ///
+    /// * each axis has a loop over its points, which is the innermost one over it;
+    /// * the tiles of a loop are whole tiles of the next one over its axis;
+    /// * loops on threads are the outermost ones;
+    /// * one loop at most is over the lanes of vectors, and it is over points;
+    /// * unrolled loops are the innermost ones, each over a tile, and together of at most [`MAX_UNROLLED_COPIES`] points.
+    pub fn new(loops: Vec<Loop>) -> Result<Schedule, String> {
+        let axes = loops.iter().map(|l| l.axis).max().map_or(0, |axis| axis.saturating_add(1));
+        // An axis without any loop.
+        let none = (0..axes.min(loops.len() + 1)).find(|axis| loops.iter().all(|l| l.axis != *axis));
+        if let Some(axis) = none {
+            return Err(format!("there is no loop over i{axis}"));
+        }
+        let schedule = Schedule { loops };
+        (0..axes).try_for_each(|axis| schedule.check_axis(axis))?;
+        schedule.check_marks()?;
+        Ok(schedule)
+    }
+
+    /// Whether the loops over an axis divide it into tiles.
+    fn check_axis(&self, axis: usize) -> Result<(), String> {
+        let own: Vec<&Loop> = self.loops.iter().filter(|l| l.axis == axis).collect();
+        for (outer, inner) in own.iter().zip(own.iter().skip(1)) {
+            if inner.step >= outer.step {
+                return Err(format!("`{outer}` is outside of `{inner}`, but its tiles are not larger"));
+            }
+            if inner.step == 0 || !outer.step.is_multiple_of(inner.step) {
+                return Err(format!("tiles of {} points are not divided by tiles of {}", outer.step, inner.step));
+            }
+        }
+        match own.last() {
+            Some(l) if l.step != 1 => Err(format!("there is no loop inside of `{l}` over the points of its tiles")),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn check_marks(&self) -> Result<(), String> {
+        let loops = &self.loops;
+        let threads = loops.iter().take_while(|l| l.mark == Mark::Threads).count();
+        if let Some(inner) = loops.iter().skip(threads).find(|l| l.mark == Mark::Threads) {
+            return Err(format!("`{inner}` is inside of a loop that does not run on threads"));
+        }
+        let mut lanes = loops.iter().filter(|l| l.mark == Mark::Lanes);
+        if let (Some(one), other) = (lanes.next(), lanes.next()) {
+            if let Some(other) = other {
+                return Err(format!("both `{one}` and `{other}` run over the lanes of vectors"));
+            }
+            if one.step != 1 {
+                return Err(format!("`{one}` runs over tiles; the lanes of vectors are single points"));
+            }
+        }
+        let mut copies = 1usize;
+        for (at, l) in loops.iter().enumerate().filter(|(_, l)| l.mark == Mark::Unrolled) {
+            if let Some(inner) = loops.iter().skip(at).find(|l| l.mark != Mark::Unrolled) {
+                return Err(format!("`{inner}` is not unrolled, but is inside of `{l}`"));
+            }
+            match self.iterations(at) {
+                Some(n) => copies = copies.saturating_mul(n),
+                None => return Err(format!("`{l}` runs to the end of its axis: only a loop over a tile is unrolled")),
+            }
+        }
+        if copies > MAX_UNROLLED_COPIES {
+            return Err(format!("unrolled loops of {copies} points together, of at most {MAX_UNROLLED_COPIES}"));
+        }
+        Ok(())
+    }
+
+    /// The iterations of a loop over a full tile; none if it runs to the end of its axis.
+    pub fn iterations(&self, at: usize) -> Option<usize> {
+        let own = self.loops.get(at)?;
+        let around = self.loops.iter().take(at).rev().find(|l| l.axis == own.axis)?;
+        around.step.checked_div(own.step)
+    }
+
+    /// The loops, outermost first.
+    pub fn loops(&self) -> &[Loop] {
+        &self.loops
+    }
+
+    /// The number of axes.
+    pub fn axes(&self) -> usize {
+        self.loops.iter().map(|l| l.axis + 1).max().unwrap_or(0)
+    }
+}
+
+impl Program {
+    /// The program in which an array is computed by a schedule, in place of the one that it may have; none if no statement outside
+    /// of inner blocks defines the array.
+    pub fn with_schedule(&self, a: ArrayId, schedule: Schedule) -> Option<Program> {
+        let mut with = self.clone();
+        let at = with.body.stmts.iter().position(|s| s.results.contains(&a))?;
+        if let ArrayOp::Compute { schedule: own, .. } = &mut with.body.stmts[at].op {
+            *own = Some(schedule);
+            return Some(with);
+        }
+        // What reads the array reads it computed.
+        let before = ArrayId(u32::try_from(with.types.len()).ok()?);
+        with.types.push(with.ty(a).clone());
+        let names = (0..before.0).map(ArrayId).chain([a]).map(|of| self.names.get(of).cloned());
+        with.names = Names::new(names);
+        let defined = &mut with.body.stmts[at];
+        defined.results.iter_mut().filter(|r| **r == a).for_each(|r| *r = before);
+        let (op, loc) = (ArrayOp::Compute { xs: before, schedule: Some(schedule) }, defined.loc.clone());
+        with.body.stmts.insert(at + 1, Stmt { results: smallvec![a], op, loc });
+        Some(with)
+    }
+}
+
+/// `threads i1 by 64`: the mark, the axis, and the points per iteration if these are several.
+impl Display for Loop {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        if let Some(word) = self.mark.word() {
+            write!(f, "{word} ")?;
+        }
+        write!(f, "i{}", self.axis)?;
+        if self.step > 1 { write!(f, " by {}", self.step) } else { Ok(()) }
+    }
+}
+
+/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, as in the text form of programs.
+impl Display for Schedule {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("[")?;
+        for (k, l) in self.loops.iter().enumerate() {
+            write!(f, "{}{l}", if k > 0 { ", " } else { "" })?;
+        }
+        f.write_str("]")
+    }
+}

@@ -1,0 +1,212 @@
+//! Schedules: the loops that steps make, and what is said of steps that cannot be done.
+
+use crate::support::{core_of, error_of, run};
+use acc_core::prelude::*;
+use acc_core::text;
+
+fn matrix() -> Acc<Matrix<f32>> {
+    use_(&Matrix::from([[1.0f32, 2.0], [3.0, 4.0]])).map(|x| x * 2.0)
+}
+
+/// The error of a matrix with a schedule, without where it is.
+fn refused(s: &Schedule) -> String {
+    let text = error_of(matrix().scheduled(s)).to_string();
+    let (before, why) = text.split_once(" cannot be: ").expect("the error of a schedule");
+    assert!(before.starts_with("invalid program: the schedule at ") && before.contains("schedules.rs:"), "{text}");
+    why.replace("\n  its loops are", " in")
+}
+
+#[test]
+fn different_steps_that_make_the_same_loops_are_one_schedule() {
+    let by_order = Schedule::new(|s, [i, j]| {
+        let (ib, i) = s.split(i, 8);
+        s.order(&[ib, j, i]).unroll(i);
+    });
+    let by_swaps = Schedule::new(|s, [i, j]| {
+        let (_, i) = s.split(i, 8);
+        s.interchange(i, j).unroll(i);
+    });
+    assert_eq!(by_order, by_swaps);
+    let undone = Schedule::new(|s, [i, j]| {
+        let ([ib, _], [i, _]) = s.tile([(i, 8), (j, 16)]);
+        s.order(&[ib, i]);
+    });
+    assert_eq!(undone.to_string(), "[i0 by 8, i1 by 16, i0, i1]");
+    assert_eq!(
+        undone.then(|s, [ib, jb, i, j]| {
+            s.order(&[ib, i, jb, j]);
+            s.merge(ib, i);
+            s.merge(jb, j);
+        }),
+        Schedule::new(|_, [_, _]| {})
+    );
+    // A program is the same whatever steps made its loops.
+    let text = |s| core_of(&matrix().scheduled(s)).to_string();
+    assert_eq!(text(&by_order), text(&by_swaps));
+    assert!(text(&by_order).contains("loops: [i0 by 8, i1, unrolled i0]"), "{}", text(&by_order));
+}
+
+#[test]
+fn a_schedule_changes_no_result() {
+    let want = run(matrix()).to_vec();
+    let s = Schedule::new(|s, [i, j]| {
+        s.interchange(i, j).vectorize(i);
+    });
+    assert_eq!(run(matrix().scheduled(&s)).to_vec(), want);
+    let (sums, rows) = (matrix().fold(0.0, |a, b| a + b), Schedule::new(|s, [i, k]| _ = s.interchange(i, k)));
+    assert_eq!(run(sums.scheduled(&rows)).to_vec(), [6.0, 14.0]);
+}
+
+#[test]
+fn derivatives_go_through_schedules() {
+    let xs = Vector::from([1.0f32, 2.0, 3.0]);
+    let halves = Schedule::new(|s, [i]| _ = s.split(i, 2));
+    let squares = |xs: Acc<Vector<f32>>| xs.map(|x| x * x).scheduled(&halves).sum();
+    assert_eq!(run(grad(use_(&xs), squares)).to_vec(), [2.0, 4.0, 6.0]);
+    let along = use_(&Vector::from([1.0f32, 0.0, 1.0]));
+    assert_eq!(run(jvp(use_(&xs), along, squares).1).value(), 8.0);
+}
+
+#[test]
+fn steps_that_cannot_be_done() {
+    let other = std::cell::Cell::new(None);
+    let _ = Schedule::new(|_, [i]| other.set(Some(i)));
+    let cases: [(Schedule, &str); 18] = [
+        (Schedule::new(|s, [i, _]| _ = s.split(i, 0)), "`split` of `i0` into tiles of 0: a tile has at least 2 iterations in [i0, i0, i1]"),
+        (Schedule::new(|s, [i, _]| _ = s.split(i, 1)), "`split` of `i0` into tiles of 1: a tile has at least 2 iterations in [i0, i0, i1]"),
+        (
+            Schedule::new(|s, [i, _]| {
+                let (outer, _) = s.split(i, 3);
+                s.split(outer, usize::MAX);
+            }),
+            "`split` of `i0 by 3` into tiles of 18446744073709551615: there are no so large tiles in [i0 by 3, i0, i1]",
+        ),
+        (
+            Schedule::new(|s, [i, _]| {
+                s.split(i, 4);
+                s.unroll(i);
+            }),
+            "`unroll` of a loop that is gone: it was split or merged in [i0 by 4, i0, i1]",
+        ),
+        (
+            Schedule::new(|s, [i, _]| _ = s.order(&[i, other.get().expect("a loop")])),
+            "`order` of a loop that is one of another nest in [i0, i1]",
+        ),
+        (Schedule::new(|s, [i, _]| _ = s.order(&[i, i])), "`order` has `i0` twice in [i0, i1]"),
+        (
+            Schedule::new(|s, [i, j]| _ = s.merge(i, j)),
+            "`merge` of `i0` and `i1`: the second one must be over the same axis, directly within in [i0, i1]",
+        ),
+        (
+            Schedule::new(|s, [i, _]| _ = s.vectorize(i).parallel(i)),
+            "`parallel` of `lanes i0`, which is marked already in [lanes i0, i1]",
+        ),
+        (
+            Schedule::new(|s, [_, j]| _ = s.unroll(j)),
+            "`unrolled i1` runs to the end of its axis: only a loop over a tile is unrolled in [i0, unrolled i1]",
+        ),
+        (
+            Schedule::new(|s, [i, _]| {
+                let (_, i) = s.split(i, 4);
+                s.unroll(i);
+            }),
+            "`i1` is not unrolled, but is inside of `unrolled i0` in [i0 by 4, unrolled i0, i1]",
+        ),
+        (
+            Schedule::new(|s, [i, j]| {
+                let (ib, i) = s.split(i, 16);
+                let (jb, j) = s.split(j, 8);
+                s.order(&[ib, jb, i, j]).unroll(i).unroll(j);
+            }),
+            "unrolled loops of 128 points together, of at most 64 in [i0 by 16, i1 by 8, unrolled i0, unrolled i1]",
+        ),
+        (
+            Schedule::new(|s, [i, j]| {
+                let (ib, i) = s.split(i, 4);
+                s.order(&[i, j, ib]);
+            }),
+            "`i0` is outside of `i0 by 4`, but its tiles are not larger in [i0, i1, i0 by 4]",
+        ),
+        (
+            Schedule::new(|s, [i, _]| {
+                let (_, i) = s.split(i, 8);
+                s.split(i, 3);
+            }),
+            "tiles of 8 points are not divided by tiles of 3 in [i0 by 8, i0 by 3, i0, i1]",
+        ),
+        (
+            Schedule::new(|s, [_, j]| _ = s.parallel(j)),
+            "`threads i1` is inside of a loop that does not run on threads in [i0, threads i1]",
+        ),
+        (
+            Schedule::new(|s, [i, j]| _ = s.vectorize(i).vectorize(j)),
+            "both `lanes i0` and `lanes i1` run over the lanes of vectors in [lanes i0, lanes i1]",
+        ),
+        (
+            Schedule::new(|s, [i, _]| {
+                let (ib, _) = s.split(i, 4);
+                s.vectorize(ib);
+            }),
+            "`lanes i0 by 4` runs over tiles; the lanes of vectors are single points in [lanes i0 by 4, i0, i1]",
+        ),
+        (
+            Schedule::new(|_, [_]| {}),
+            "it has 1 axes, but the array has 2 of its own in [i0]",
+        ),
+        (
+            Schedule::new(|_, [_, _]| {}).then(|_, [_, _, _]| {}),
+            "the steps take 3 loops, but there are 2 in [i0, i1]",
+        ),
+    ];
+    for (schedule, want) in cases {
+        assert_eq!(refused(&schedule), want);
+        assert_eq!(schedule.to_string(), {
+            let (why, loops) = want.rsplit_once(" in ").expect("why, and the loops");
+            if why.starts_with("it has") { loops.to_string() } else { format!("{loops}: {why}") }
+        });
+    }
+}
+
+#[test]
+fn schedules_as_text() {
+    for text in ["[]", "[i0]", "[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]"] {
+        assert_eq!(text.parse::<Schedule>().expect("a schedule").to_string(), text);
+    }
+    let wrong = [
+        ("[i0 by 8]", "schedule:1:1: there is no loop inside of `i0 by 8` over the points of its tiles"),
+        ("[i1]", "schedule:1:1: there is no loop over i0"),
+        ("[i4000000000]", "schedule:1:1: there is no loop over i0"),
+        ("[i0, i0]", "schedule:1:1: `i0` is outside of `i0`, but its tiles are not larger"),
+        ("[i0 by 0, i0]", "schedule:1:1: `i0` is outside of `i0`, but its tiles are not larger"),
+        ("[fast i0]", "schedule:1:2: expected an axis, as in `i0`, found `fast`"),
+        ("[i0] [i1]", "schedule:1:6: expected the end of the text after the schedule, found `[`"),
+        ("i0", "schedule:1:1: expected `[`, found `i0`"),
+    ];
+    for (text, want) in wrong {
+        let error = text.parse::<Schedule>().expect_err("no schedule").to_string();
+        assert_eq!(error.lines().next(), Some(want));
+    }
+}
+
+#[test]
+fn programs_with_schedules_as_text() {
+    let program = |loops: &str| {
+        format!(
+            "program(a: [2]f32) {{
+  m: [2]f32 = map(a, f: |%x: f32| add(%x, 1f32))
+  s: [2]f32 = compute(m, loops: {loops})
+  yield s
+}}
+"
+        )
+    };
+    let read = |loops: &str| text::parse("program.acc", &program(loops));
+    let good = read("[i0 by 4, lanes i1, unrolled i0]").expect("a program");
+    assert_eq!(text::parse("again.acc", &good.to_string()).expect("the same program"), good);
+    assert!(acc_core::verify::verify(&good, None).is_ok());
+    assert_ne!(good, read("[i0, i1]").expect("a program"));
+    for (loops, want) in [("[i0]", "a schedule of 1 axes for an array of rank 2")] {
+        let error = acc_core::verify::verify(&read(loops).expect("a program"), None).expect_err("a wrong program");
+        assert!(error.to_string().contains(want), "{error}");
+    }
+}

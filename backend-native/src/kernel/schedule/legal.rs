@@ -1,0 +1,111 @@
+//! Which schedules of the program's a kernel can have.
+//!
+//! That the loops are a nest is checked where they are made ([`Schedule::new`]). Here it is whether they combine the elements of the
+//! kernel in its order, and whether what they say of lanes and threads can be done.
+
+use super::Loop;
+use crate::kernel::{AxisKind, Kernel, Sink};
+use acc_core::data::ScalarType;
+use acc_core::ir::{self, Mark, Schedule};
+
+/// Threads divide the points along so many of the first axes.
+const MAX_SHARED_AXES: usize = 2;
+
+impl Kernel {
+    /// The kernel with the loops of a schedule; the error says why it cannot have those.
+    pub(crate) fn with_schedule(self, schedule: &Schedule) -> Result<Kernel, String> {
+        if schedule.axes() != self.axes.len() {
+            return Err(format!("it has {} axes, but the nest has {}", schedule.axes(), self.about_axes()));
+        }
+        self.check_sinks(schedule)?;
+        schedule.loops().iter().try_for_each(|l| self.check_mark(l))?;
+        self.check_folded(schedule)?;
+        let own = |&ir::Loop { axis, step, mark }: &ir::Loop| Loop { axis, step, mark, at_most: None };
+        let loops: Vec<Loop> = schedule.loops().iter().map(own).collect();
+        // Without axes there is nothing to order.
+        Ok(Kernel { has_schedule: !loops.is_empty(), loops, ..self })
+    }
+
+    /// What its axes are, for messages.
+    fn about_axes(&self) -> String {
+        let axes: Vec<String> =
+            self.axes.iter().enumerate().map(|(axis, kind)| format!("i{axis} {}", about(*kind))).collect();
+        format!("{}: {}", axes.len(), axes.join(", "))
+    }
+
+    /// Scans, scatters, segments and compactions combine their elements in row-major order.
+    fn check_sinks(&self, schedule: &Schedule) -> Result<(), String> {
+        let ordered = |sink: &Sink| !matches!(sink, Sink::Store | Sink::Fold { .. });
+        let Some(o) = self.outputs.iter().find(|o| ordered(&o.sink)) else { return Ok(()) };
+        if *schedule == Schedule::row_major(self.axes.len()) {
+            return Ok(());
+        }
+        Err(format!(
+            "`{}` combines elements in row-major order: only {} is a schedule of it",
+            o.op,
+            Schedule::row_major(self.axes.len())
+        ))
+    }
+
+    fn check_mark(&self, l: &ir::Loop) -> Result<(), String> {
+        let is_parallel = self.axes.get(l.axis) == Some(&AxisKind::Parallel);
+        match l.mark {
+            Mark::Sequential | Mark::Unrolled => Ok(()),
+            Mark::Lanes if is_parallel => Ok(()),
+            Mark::Lanes => Err(format!(
+                "`{l}` would fold into partial results, lane by lane: i{} is folded; vectorize a loop over {}",
+                l.axis,
+                self.parallel_axes()
+            )),
+            Mark::Threads if is_parallel && l.axis < MAX_SHARED_AXES => Ok(()),
+            Mark::Threads => {
+                Err(format!("`{l}`: threads divide the first two axes of an array, here {}", self.parallel_axes()))
+            }
+        }
+    }
+
+    /// The axes that are not folded, for messages.
+    fn parallel_axes(&self) -> String {
+        let own = (0..self.axes.len()).filter(|&axis| self.axes[axis] == AxisKind::Parallel);
+        let own: Vec<String> = own.map(|axis| format!("i{axis}")).collect();
+        if own.is_empty() { "none: all its axes are folded".into() } else { own.join(", ") }
+    }
+
+    /// Several folded axes are combined in row-major order, unless the order changes nothing.
+    fn check_folded(&self, schedule: &Schedule) -> Result<(), String> {
+        if self.folds_exactly() {
+            return Ok(());
+        }
+        let loops = schedule.loops();
+        let folded = |l: &&ir::Loop| self.axes[l.axis] != AxisKind::Parallel;
+        for (at, outer) in loops.iter().enumerate().filter(|(_, l)| folded(l)) {
+            if let Some(inner) = loops[at..].iter().filter(folded).find(|l| l.axis < outer.axis) {
+                return Err(format!(
+                    "i{} and i{} are folded in order: all loops over i{} are outside of those over i{}, for another order \
+                     would combine elements otherwise, and `{inner}` is inside of `{outer}`",
+                    inner.axis, outer.axis, inner.axis, outer.axis
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether elements are folded to the same results in any order.
+    fn folds_exactly(&self) -> bool {
+        self.outputs.iter().all(|o| match &o.sink {
+            Sink::Fold { builtin: Some(_), .. } => {
+                self.leaf_types(o).iter().all(|ty| ty.is_int() || *ty == ScalarType::Bool)
+            }
+            Sink::Store => true,
+            Sink::Fold { .. } | Sink::Scan { .. } | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => false,
+        })
+    }
+}
+
+fn about(kind: AxisKind) -> &'static str {
+    match kind {
+        AxisKind::Parallel => "its own",
+        AxisKind::Reduction => "folded",
+        AxisKind::Scan(_) => "scanned",
+    }
+}

@@ -1,0 +1,85 @@
+//! The schedules that a program gives its arrays.
+
+use crate::kernel::Kernel;
+use acc_core::ir::{ArrayId, ArrayOp, Block, Loc, Program, Schedule};
+use acc_core::{BuildError, Error};
+use acc_desugar::fuse::Fusion;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The schedules, by the array that they are of.
+#[derive(Default)]
+pub(super) struct Schedules<'a> {
+    of: HashMap<ArrayId, Wanted<'a>>,
+}
+
+/// A schedule of an array, and where the program says it.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    program: &'a Program,
+    array: ArrayId,
+    schedule: &'a Schedule,
+    loc: &'a Loc,
+}
+
+impl<'a> Schedules<'a> {
+    /// Those of a program; an error if one is of an array that no kernel stores, or an array has two.
+    pub(super) fn of(program: &'a Program, fusion: &Fusion) -> Result<Schedules<'a>, Error> {
+        let mut all = Schedules::default();
+        each(program, &program.body, &mut |wanted| {
+            if fusion.kernel(wanted.array).is_none() {
+                let why = "no loop nest computes the array: it is an argument, a view of another array, or sorted";
+                return Err(wanted.refused(why.into()));
+            }
+            match all.of.insert(wanted.array, wanted).filter(|before| before.schedule != wanted.schedule) {
+                Some(other) => Err(wanted.refused(format!("the array has another one at {}", other.loc))),
+                None => Ok(()),
+            }
+        })?;
+        Ok(all)
+    }
+
+    /// The schedule of an array.
+    pub(super) fn of_array(&self, a: ArrayId) -> Option<Wanted<'a>> {
+        self.of.get(&a).copied()
+    }
+}
+
+/// Calls `f` for each schedule in a block.
+fn each<'a>(
+    program: &'a Program,
+    b: &'a Block,
+    f: &mut dyn FnMut(Wanted<'a>) -> Result<(), Error>,
+) -> Result<(), Error> {
+    for s in &b.stmts {
+        if let ArrayOp::Compute { xs, schedule: Some(schedule) } = &s.op {
+            f(Wanted { program, array: *xs, schedule, loc: &s.loc })?;
+        }
+        s.op.blocks().into_iter().try_for_each(|b| acc_core::grow_stack(|| each(program, b, f)))?;
+    }
+    Ok(())
+}
+
+/// The error of a kernel that cannot follow the loops of its schedule.
+pub(crate) fn refused_schedule(program: &Program, kernel: &Kernel, why: &str) -> Error {
+    let stores = |a: ArrayId| kernel.stored().any(|o| o.result == a);
+    let found = each(program, &program.body, &mut |wanted| {
+        let why = format!("there is no machine code for its loops: {why}");
+        if stores(wanted.array) { Err(wanted.refused(why)) } else { Ok(()) }
+    });
+    let defect = || Error::defect(crate::NAME, format!("a schedule that no array has: {why}"));
+    found.err().unwrap_or_else(defect)
+}
+
+impl Wanted<'_> {
+    /// The kernel with these loops.
+    pub(super) fn apply(self, kernel: Kernel) -> Result<Kernel, Error> {
+        kernel.with_schedule(self.schedule).map_err(|why| self.refused(why))
+    }
+
+    fn refused(self, why: String) -> Error {
+        let array = Some(self.program.names.show(self.array));
+        let (loops, used) = (self.schedule.to_string(), self.loc.clone());
+        Error::from(Arc::new(BuildError::Schedule { array, why, loops, used }))
+    }
+}
