@@ -1,8 +1,8 @@
 //! The passes of each executor, in order.
 //!
 //! ```text
-//!                                                   ┌ sink_transposes ─ canonical ─ fuse ─ lower    native code and tiles
-//! conjugate ─ differentiate ─ scan_segments ─ simplify
+//!                                                   ┌ sink_transposes ─ separate_schedules ─ canonical ─ fuse ─ lower
+//! conjugate ─ differentiate ─ scan_segments ─ simplify                                              native code and tiles
 //!                                                   └ flatten ─ rewrite_graph ─ plan                graphs, run by libtorch
 //! ```
 //!
@@ -21,7 +21,7 @@
 //! Derivatives are expanded early, so that nothing else knows of them, but after operators became sums, whose derivatives are simple. Segmented folds are replaced before simplification, since what replaces them is simplified, too.
 
 use crate::pass::{Pass, Run, Stage};
-use crate::passes::{conjugate, differentiate, scan_segments, simplify, sink_transposes};
+use crate::passes::{conjugate, differentiate, scan_segments, separate_schedules, simplify, sink_transposes};
 use crate::settings::{Faults, Rules, Settings};
 use crate::{flatten, fuse, graph};
 use acc_core::ir::Program;
@@ -30,7 +30,7 @@ use std::borrow::Cow;
 
 /// The passes of the native executor.
 pub const NATIVE: &[Pass] =
-    &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, SINK_TRANSPOSES, CANONICAL, FUSE, LOWER];
+    &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, SINK_TRANSPOSES, SEPARATE_SCHEDULES, CANONICAL, FUSE, LOWER];
 
 /// Those of its run after a fault.
 pub const NATIVE_EXACT: &[Pass] = &[DIFFERENTIATE_EXACT, SCAN_SEGMENTS, FUSE, LOWER];
@@ -113,6 +113,14 @@ const SINK_TRANSPOSES: Pass = Pass {
     before: PROGRAMS,
     after: PROGRAMS,
     run: Run::Program(sink_transposes::pass),
+};
+
+const SEPARATE_SCHEDULES: Pass = Pass {
+    name: "separate_schedules",
+    what: "arrays with several schedules are computed once for each",
+    before: PROGRAMS,
+    after: "V1 to V10; an array has one schedule at most",
+    run: Run::Program(separate_schedules::pass),
 };
 
 const CANONICAL: Pass = Pass {

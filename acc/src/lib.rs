@@ -83,8 +83,8 @@ struct Gradients;
 struct Dex;
 
 #[cfg(doctest)]
-#[doc = include_str!("../../docs/TENSORS.md")]
-struct Tensors;
+#[doc = include_str!("../../docs/SCHEDULES.md")]
+struct Schedules;
 
 #[cfg(feature = "npy")]
 pub use families::npy;

@@ -32,6 +32,7 @@ mod lower;
 mod options;
 mod prepare;
 mod run;
+pub mod search;
 mod tile;
 
 use acc_core::data::ArrayData;

@@ -42,7 +42,8 @@ const WINDOWS: (&str, &str) = (
     "[2]f32",
 );
 const GREATEST: (&str, &str) = (
-    "r: [2]i32 = fold1(n, f: |%x: i32, %y: i32| max(%x, %y))
+    "t: [3]i32 = generate(shape: || (extent(n, 2), extent(n, 0), extent(n, 1)), f: |%i: i64, %j: i64, %k: i64| n[%j, %k, %i])
+     r: [2]i32 = fold1(t, f: |%x: i32, %y: i32| max(%x, %y))
      x: [1]i32 = fold1(r, f: |%x: i32, %y: i32| max(%x, %y))",
     "[1]i32",
 );
@@ -63,7 +64,11 @@ fn schedules_that_a_kernel_cannot_have() {
         (MAP, "[i0, i1, i2]", "it has 3 axes, but the nest has 2: i0 its own, i1 its own"),
         (WINDOWS, "[i0, i1, i2]", "it has 3 axes, but the nest has 4: i0 its own, i1 its own, i2 folded, i3 folded"),
         (SCAN, "[i1, i0]", "`scanl1` combines elements in row-major order: only [i0, i1] is a schedule of it"),
-        (SCATTER, "[i0 by 4, i1, i0]", "`permute` combines elements in row-major order: only [i0, i1] is a schedule of it"),
+        (
+            SCATTER,
+            "[i0 by 4, i1, i0]",
+            "`permute` combines elements in row-major order: only [i0, i1] is a schedule of it",
+        ),
         (
             PRODUCT,
             "[i0, i1, lanes i2]",
@@ -87,13 +92,19 @@ fn schedules_that_a_kernel_cannot_have() {
             "[i2 by 2, i0, i3, i1, i2]",
             "i2 and i3 are folded in order: all loops over i2 are outside of those over i3, for another order would combine elements otherwise, and `i2` is inside of `i3`",
         ),
-        (ARGUMENT, "[i0, i1]", "no loop nest computes the array: it is an argument, a view of another array, or sorted"),
+        (
+            ARGUMENT,
+            "[i0, i1]",
+            "no loop nest computes the array: it is an argument, a view of another array, or sorted",
+        ),
         (SORTED, "[i0]", "no loop nest computes the array: it is an argument, a view of another array, or sorted"),
     ];
     for ((statements, ty), loops, want) in cases {
         let program = program(statements, ty, loops);
         for executor in [Native::tiles(), Native::compiled()] {
-            let Err(Error::Build(error)) = executor.prepare(&program) else { panic!("{loops} of {statements}") };
+            let Err(Error::Build(error)) = Executor::prepare(&executor, &program) else {
+                panic!("{loops} of {statements}")
+            };
             let BuildError::Schedule { array, why, loops: shown, .. } = &*error else { panic!("{error}") };
             assert_eq!((why.as_str(), shown.as_str()), (*want, *loops), "{statements}");
             assert!(array.is_some());
@@ -103,16 +114,16 @@ fn schedules_that_a_kernel_cannot_have() {
 
 #[test]
 fn errors_name_the_array_and_the_line() {
-    let text = "program(a: [2]f32) {
+    let text = r#"program(a: [2]f32) {
   sums: [1]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 0f32)
-  s: [1]f32 = compute(sums, loops: [i1, i0]) @ src/blur.rs:14:11
-  again: [1]f32 = compute(sums, loops: [i0, i1]) @ src/blur.rs:20:3
+  s: [1]f32 = compute(sums, loops: [i0 by 2, i1, lanes i0]) @ "src/blur.rs":14:11
+  again: [1]f32 = compute(sums, loops: [i0, lanes i1]) @ "src/blur.rs":20:3
   yield s, again
-}";
-    let error = Native::tiles().prepare(&parse(text)).unwrap_err();
+}"#;
+    let error = Executor::prepare(&Native::tiles(), &parse(text)).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "invalid program: the schedule of `sums` at src/blur.rs:20:3 cannot be: the array has another one at src/blur.rs:14:11\n  its loops are [i0, i1]"
+        "invalid program: the schedule of `sums` at src/blur.rs:20:3 cannot be: `lanes i1` would fold into partial results, lane by lane: i1 is folded; vectorize a loop over i0\n  its loops are [i0, lanes i1]"
     );
 }
 
@@ -128,7 +139,8 @@ fn schedules_are_followed_and_change_nothing() {
         (GREATEST, "[i2, i0, i1]"),
         (SCAN, "[i0, i1]"),
     ];
-    let (mut rng, float, int) = (Rng(5), acc_core::data::ScalarType::F32.into(), acc_core::data::ScalarType::I32.into());
+    let (mut rng, float, int) =
+        (Rng(5), acc_core::data::ScalarType::F32.into(), acc_core::data::ScalarType::I32.into());
     let args = [
         array(&[21, 13], &float, &mut rng),
         array(&[13, 37], &float, &mut rng),
@@ -137,16 +149,40 @@ fn schedules_are_followed_and_change_nothing() {
     ];
     for ((statements, ty), loops) in cases {
         let program = program(statements, ty, loops);
+        let text = program.to_string();
         let want = reference(&program, &args);
         let run = |native: Native| native.run_untyped(&program, &args, &RunLimits::none());
         let tiles = run(Native::tiles());
-        same_outcome(loops, &args, ("interpreter", &want), ("tiles", &tiles), 1e-3);
+        same_outcome(&text, &args, ("interpreter", &want), ("tiles", &tiles), 1e-3);
         for threads in [1, 2, 7] {
             let native = Native::with(Options::new().threads(threads).compile(Compile::Now)).unwrap();
-            same_outcome(loops, &args, ("tiles", &tiles), ("machine code", &run(native)), 0.0);
+            same_outcome(&text, &args, ("tiles", &tiles), ("machine code", &run(native)), 0.0);
         }
     }
     assert_eq!(backend_native::llvm::defects(), Vec::<String>::new());
+}
+
+/// Several optimisation paths of one expression in one program: a nest for each.
+#[test]
+fn an_array_with_several_schedules_is_computed_by_each() {
+    let (statements, _) = ROOT_OF_PRODUCT;
+    let text = format!(
+        "program(a: [2]f32, b: [2]f32) {{
+{statements}
+r: [2]f32 = compute(x, loops: [i2, i0, i1])
+s: [2]f32 = compute(x, loops: [threads i0, i1, i2])
+t: [2]f32 = compute(x, loops: [i2, i0, i1])
+yield r, s, t
+}}"
+    );
+    let program = parse(&text);
+    let prepared = Backend::prepare(&Native::tiles(), &program, &RunLimits::none()).unwrap();
+    let loops: Vec<Option<String>> = prepared.explain().kernels.into_iter().map(|k| k.loops).collect();
+    assert_eq!(loops, [Some("[i2, i0, i1]".to_string()), Some("[threads i0, i1, i2]".to_string())]);
+    let (mut rng, float) = (Rng(6), acc_core::data::ScalarType::F32.into());
+    let args = [array(&[9, 300], &float, &mut rng), array(&[300, 11], &float, &mut rng)];
+    let results = Native::compiled().run_untyped(&program, &args, &RunLimits::none()).unwrap();
+    assert_eq!((&results[0], &results[0]), (&results[1], &results[2]));
 }
 
 #[test]

@@ -121,7 +121,11 @@ impl Nest {
         let (Some(o), Some(i)) = (self.find(outer, "merge"), self.find(inner, "merge")) else { return var };
         let (tiles, points) = (self.loops[o].1, self.loops[i].1);
         if i != o + 1 || tiles.axis != points.axis {
-            self.fail(|| format!("`merge` of `{tiles}` and `{points}`: the second one must be over the same axis, directly within"));
+            self.fail(|| {
+                format!(
+                    "`merge` of `{tiles}` and `{points}`: the second one must be over the same axis, directly within"
+                )
+            });
             return var;
         }
         self.loops[o] = (var, points);
@@ -241,12 +245,7 @@ struct Wrong {
 
 impl Wrong {
     fn error(&self, used: &Loc) -> BuildError {
-        BuildError::Schedule {
-            array: None,
-            why: self.why.clone(),
-            loops: self.loops.clone(),
-            used: used.clone(),
-        }
+        BuildError::Schedule { array: None, why: self.why.clone(), loops: self.loops.clone(), used: used.clone() }
     }
 }
 

@@ -115,7 +115,12 @@ impl ArrayDag {
                         continue;
                     }
                 }
-                AccOp::Use(_) | AccOp::Element(_) | AccOp::Invalid(_) | AccOp::Tuple(_) | AccOp::Proj(..) | AccOp::Op(_) => {}
+                AccOp::Use(_)
+                | AccOp::Element(_)
+                | AccOp::Invalid(_)
+                | AccOp::Tuple(_)
+                | AccOp::Proj(..)
+                | AccOp::Op(_) => {}
             }
             let mut children = acc.op.operands();
             for block in acc.op.blocks() {

@@ -7,8 +7,8 @@ use super::schedule::schedule;
 use super::scopes::Scopes;
 use crate::error::Error;
 use crate::ir::{
-    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Mode, Names, Program, Schedule, StencilInput,
-    Stmt,    with_array_ops,
+    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, Dir, ForeignFun, Fun, Mode, Names, Program, Schedule,
+    StencilInput, Stmt, with_array_ops,
 };
 use crate::memory;
 use std::collections::HashMap;

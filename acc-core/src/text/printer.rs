@@ -2,7 +2,9 @@
 
 use super::{Printer, Tables};
 use crate::grow_stack;
-use crate::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, ForeignFun, Fun, Program, Schedule, StencilInput, with_array_ops};
+use crate::ir::{
+    ArrayId, ArrayOp, Axis, Block, Boundary, ForeignFun, Fun, Program, Schedule, StencilInput, with_array_ops,
+};
 use std::fmt;
 
 /// Prints the text form, numbered in order of definition. `{:#}` leaves out the source locations.

@@ -3,7 +3,9 @@
 use super::{Checked as Result, Code, Failure, MAX_NESTED_DERIVATIVES, MAX_RANK, MAX_WINDOW, Params, Site, scalar};
 use crate::ad;
 use crate::data::ScalarType::{self, Bool, I64, U8};
-use crate::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Mode, Program, Schedule, Stmt};
+use crate::ir::{
+    ArrayId, ArrayOp, ArrayType, Axis, Block, Boundary, ForeignFun, Fun, Loc, Mode, Program, Schedule, Stmt,
+};
 use crate::limits::RunLimits;
 
 pub(super) fn program(p: &Program, limits: &RunLimits) -> Result {

@@ -72,8 +72,14 @@ fn steps_that_cannot_be_done() {
     let other = std::cell::Cell::new(None);
     let _ = Schedule::new(|_, [i]| other.set(Some(i)));
     let cases: [(Schedule, &str); 18] = [
-        (Schedule::new(|s, [i, _]| _ = s.split(i, 0)), "`split` of `i0` into tiles of 0: a tile has at least 2 iterations in [i0, i0, i1]"),
-        (Schedule::new(|s, [i, _]| _ = s.split(i, 1)), "`split` of `i0` into tiles of 1: a tile has at least 2 iterations in [i0, i0, i1]"),
+        (
+            Schedule::new(|s, [i, _]| _ = s.split(i, 0)),
+            "`split` of `i0` into tiles of 0: a tile has at least 2 iterations in [i0, i0, i1]",
+        ),
+        (
+            Schedule::new(|s, [i, _]| _ = s.split(i, 1)),
+            "`split` of `i0` into tiles of 1: a tile has at least 2 iterations in [i0, i0, i1]",
+        ),
         (
             Schedule::new(|s, [i, _]| {
                 let (outer, _) = s.split(i, 3);
@@ -149,14 +155,8 @@ fn steps_that_cannot_be_done() {
             }),
             "`lanes i0 by 4` runs over tiles; the lanes of vectors are single points in [lanes i0 by 4, i0, i1]",
         ),
-        (
-            Schedule::new(|_, [_]| {}),
-            "it has 1 axes, but the array has 2 of its own in [i0]",
-        ),
-        (
-            Schedule::new(|_, [_, _]| {}).then(|_, [_, _, _]| {}),
-            "the steps take 3 loops, but there are 2 in [i0, i1]",
-        ),
+        (Schedule::new(|_, [_]| {}), "it has 1 axes, but the array has 2 of its own in [i0]"),
+        (Schedule::new(|_, [_, _]| {}).then(|_, [_, _, _]| {}), "the steps take 3 loops, but there are 2 in [i0, i1]"),
     ];
     for (schedule, want) in cases {
         assert_eq!(refused(&schedule), want);

@@ -3,5 +3,6 @@
 pub(crate) mod conjugate;
 pub(crate) mod differentiate;
 pub mod scan_segments;
+pub(crate) mod separate_schedules;
 pub mod simplify;
 pub(crate) mod sink_transposes;

@@ -6,14 +6,13 @@ mod doctor;
 mod examples;
 mod explain;
 mod export;
-mod fuzz;
 mod inspect;
 mod list;
-mod matrix;
 mod output;
 mod print;
-mod reduce;
 mod run;
+mod search;
+mod testing;
 
 use acc_core::timeline;
 use clap::{Parser, Subcommand};
@@ -21,6 +20,7 @@ use examples::{digits, tour};
 use output::complain;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use testing::{fuzz, matrix, reduce};
 
 /// Array programs on every executor.
 #[derive(Parser)]
@@ -48,6 +48,8 @@ enum Command {
     Explain(explain::Args),
     /// Write a page that shows a program, what every stage makes of it, and times and memory from a run.
     Inspect(inspect::Args),
+    /// Look for the loops that compute an array fastest on the native executor.
+    Search(search::Args),
     /// Print a program in text form, as it is or after a pass.
     Print(print::Args),
     /// Make a program small that makes a command fail, while it still does.
@@ -91,6 +93,7 @@ fn command(command: Command) -> Outcome {
         Command::Export(args) => export::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Inspect(args) => inspect::main(&args),
+        Command::Search(args) => search::main(&args),
         Command::Print(args) => print::main(&args),
         Command::Reduce(args) => reduce::main(&args),
         Command::Fuzz(args) => fuzz::main(&args),

@@ -167,6 +167,11 @@ pub(crate) fn left_to_tiles(kernel: &Kernel) -> Option<Unsupported> {
     emit::unsupported(kernel, &target)
 }
 
+/// The bytes of a vector register of the processor, or of the one that explanations assume.
+pub(crate) fn register_bytes() -> usize {
+    find::llvm().engine.as_ref().map_or(Target::DEFAULT.register, |e| e.target.register)
+}
+
 /// Why machine code cannot follow the loops of a kernel, on whatever machine; none if it can.
 pub(crate) fn unsupported_loops(kernel: &Kernel) -> Option<Unsupported> {
     emit::unsupported_loops(kernel, &Target::DEFAULT)

@@ -23,7 +23,7 @@ pub(super) struct Wanted<'a> {
 }
 
 impl<'a> Schedules<'a> {
-    /// Those of a program; an error if one is of an array that no kernel stores, or an array has two.
+    /// Those of a program, one at most of an array; an error if one is of an array that no kernel stores.
     pub(super) fn of(program: &'a Program, fusion: &Fusion) -> Result<Schedules<'a>, Error> {
         let mut all = Schedules::default();
         each(program, &program.body, &mut |wanted| {
@@ -31,10 +31,8 @@ impl<'a> Schedules<'a> {
                 let why = "no loop nest computes the array: it is an argument, a view of another array, or sorted";
                 return Err(wanted.refused(why.into()));
             }
-            match all.of.insert(wanted.array, wanted).filter(|before| before.schedule != wanted.schedule) {
-                Some(other) => Err(wanted.refused(format!("the array has another one at {}", other.loc))),
-                None => Ok(()),
-            }
+            all.of.insert(wanted.array, wanted);
+            Ok(())
         })?;
         Ok(all)
     }

@@ -5,16 +5,26 @@
 //! the latency of chains of additions, turns of loops), and of the cache lines that come again from each level of memory, since
 //! what is used in between does not fit into it.
 
-use crate::kernel::{Accesses, AxisKind, Ix, Kernel, Op, Sink};
+use crate::kernel::{Accesses, AxisKind, Kernel, Op, Sink};
 use acc_core::ir::{ArrayId, Loop, Mark, Schedule};
+use acc_desugar::analysis::access::Along;
 
 /// Bytes of a cache line.
 const LINE_BYTES: usize = 64;
-/// Bytes of the levels of cache, and cycles that a line takes from behind each.
-const LEVELS: [(usize, f64); 3] = [(32 << 10, 4.0), (1 << 20, 10.0), (16 << 20, 40.0)];
-/// Bytes after which addresses fall into the same set of a cache, and how many lines such a set holds.
-const SET_BYTES: usize = 4096;
-const WAYS: usize = 8;
+/// A level of cache.
+struct Level {
+    bytes: usize,
+    /// Lines whose addresses differ by whole multiples of `bytes / ways` that it holds.
+    ways: usize,
+    /// Cycles that a line takes from behind it.
+    cycles: f64,
+}
+
+const LEVELS: [Level; 3] = [
+    Level { bytes: 32 << 10, ways: 8, cycles: 4.0 },
+    Level { bytes: 1 << 20, ways: 16, cycles: 10.0 },
+    Level { bytes: 16 << 20, ways: 16, cycles: 40.0 },
+];
 /// Cycles of a vector operation, of a load, of the elements that a lane gathers, of a turn of a loop.
 const OPERATION: f64 = 0.5;
 const LOAD: f64 = 0.5;
@@ -66,14 +76,14 @@ impl<'a> Shape<'a> {
                 let rank = l.index.len();
                 let steps = |dim: usize| (dim + 1..rank).map(|d| extent(l.array, d)).product::<usize>();
                 let along = |axis: usize| {
-                    let step = |(dim, ix): (usize, &Ix)| match ix {
-                        Ix::Affine { axis: a, scale, .. } if *a as usize == axis => {
-                            Some(usize::try_from(scale.unsigned_abs()).unwrap_or(usize::MAX).saturating_mul(steps(dim)))
+                    let steps = l.index.iter().enumerate().map(|(dim, ix)| match accesses.along(ix, axis) {
+                        Along::Step(n) => {
+                            Some(usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX).saturating_mul(steps(dim)))
                         }
-                        Ix::Affine { .. } => Some(0),
-                        Ix::At(v) => accesses.follows_axis(*v, axis).then_some(0),
-                    };
-                    l.index.iter().enumerate().map(step).try_fold(0usize, |sum, s| Some(sum.saturating_add(s?)))
+                        Along::Clamped | Along::Wrapped => Some(steps(dim)),
+                        Along::Varying => None,
+                    });
+                    steps.reduce(|a, b| Some(a?.saturating_add(b?))).unwrap_or(Some(0))
                 };
                 let size = n.results.first().map_or(8, |&v| body.ty(v).size());
                 streams.push(Stream { strides: (0..kernel.axes.len()).map(along).collect(), size, stored: false });
@@ -85,7 +95,11 @@ impl<'a> Shape<'a> {
             let parallel = if matches!(o.sink, Sink::Store) { kernel.axes.len() } else { rank };
             let steps = |axis: usize| if axis < parallel { extents[axis + 1..parallel].iter().product() } else { 0 };
             let size = kernel.leaf_types(o).iter().map(|t| t.size()).sum();
-            streams.push(Stream { strides: (0..kernel.axes.len()).map(|a| Some(steps(a))).collect(), size, stored: true });
+            streams.push(Stream {
+                strides: (0..kernel.axes.len()).map(|a| Some(steps(a))).collect(),
+                size,
+                stored: true,
+            });
             operations += o.leaves();
         }
         let size = streams.iter().map(|s| s.size).max().unwrap_or(8).max(1);
@@ -178,7 +192,11 @@ impl<'a> Nest<'a> {
                 cycles += self.executions(registers.min(n)) * unrolled.max(1.0) * self.shape.lanes as f64;
             }
         }
-        cycles + (0..n).filter(|&at| self.loops[at].mark != Mark::Unrolled).map(|at| self.executions(at + 1) * TURN).sum::<f64>()
+        cycles
+            + (0..n)
+                .filter(|&at| self.loops[at].mark != Mark::Unrolled)
+                .map(|at| self.executions(at + 1) * TURN)
+                .sum::<f64>()
     }
 
     /// The points of each axis that the loops from one on run over.
@@ -187,36 +205,43 @@ impl<'a> Nest<'a> {
         own.map(|at| self.turns[at]).product()
     }
 
-    /// The cache lines that an array has in the loops from one on, and how many of them fit where they fall.
+    /// The cache lines that an array has in the loops from one on.
     fn lines(&self, s: &Stream, from: usize) -> f64 {
         let mut lines = 1.0;
         for axis in 0..self.shape.extents.len() {
             let points = self.span(axis, from);
             lines *= match s.strides[axis] {
                 Some(0) => 1.0,
-                Some(stride) if stride * s.size < LINE_BYTES => (points * (stride * s.size) as f64 / LINE_BYTES as f64).max(1.0),
+                Some(stride) if stride * s.size < LINE_BYTES => {
+                    (points * (stride * s.size) as f64 / LINE_BYTES as f64).max(1.0)
+                }
                 _ => points,
             };
         }
         lines
     }
 
-    /// Lines that are kept for an array: more than it has where its rows fall into the same sets.
-    fn kept(&self, s: &Stream, from: usize) -> f64 {
-        let conflicts = (0..self.shape.extents.len()).any(|axis| {
-            let apart = s.strides[axis].is_some_and(|stride| stride > 0 && (stride * s.size).is_multiple_of(SET_BYTES));
-            apart && self.span(axis, from) > WAYS as f64
-        });
-        self.lines(s, from) * if conflicts { WAYS as f64 } else { 1.0 }
+    /// Whether the lines of an array in the loops from one on can be kept together: rows whose distance is a multiple of a large
+    /// power of two fall into the same few places.
+    fn is_kept(&self, s: &Stream, from: usize, level: &Level) -> bool {
+        let apart = level.bytes / level.ways;
+        (0..self.shape.extents.len()).all(|axis| match s.strides[axis] {
+            Some(stride) if stride * s.size >= LINE_BYTES => {
+                let places = apart / greatest_common_divisor(stride * s.size, apart);
+                self.span(axis, from) <= (places * level.ways) as f64
+            }
+            _ => true,
+        })
     }
 
     /// Cycles in which lines come from behind each level of cache.
     fn memory(&self) -> f64 {
         let n = self.loops.len();
-        LEVELS.iter().map(|&(bytes, cycles)| {
+        let of_level = |level: &Level| {
             let fits = |from: usize| {
-                let kept: f64 = self.shape.streams.iter().map(|s| self.kept(s, from)).sum();
-                kept * LINE_BYTES as f64 <= bytes as f64
+                let lines: f64 = self.shape.streams.iter().map(|s| self.lines(s, from)).sum();
+                let kept = |s: &Stream| self.is_kept(s, from, level);
+                lines * LINE_BYTES as f64 <= level.bytes as f64 && self.shape.streams.iter().all(kept)
             };
             // The outermost loop from which on all stays in the cache.
             let from = (0..=n).find(|&from| fits(from)).unwrap_or(n);
@@ -226,7 +251,12 @@ impl<'a> Nest<'a> {
                 let stays = from.checked_sub(1).filter(|&at| s.strides[self.loops[at].axis] == Some(0));
                 self.lines(s, from) * again / stays.map_or(1.0, |at| self.turns[at])
             };
-            self.shape.streams.iter().map(fetched).sum::<f64>() * cycles
-        }).sum()
+            self.shape.streams.iter().map(fetched).sum::<f64>() * level.cycles
+        };
+        LEVELS.iter().map(of_level).sum()
     }
+}
+
+fn greatest_common_divisor(a: usize, b: usize) -> usize {
+    if b == 0 { a.max(1) } else { greatest_common_divisor(b, a % b) }
 }

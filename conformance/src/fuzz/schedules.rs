@@ -16,9 +16,11 @@ pub fn scheduled(program: &Program, choices: &mut Choices) -> (Program, usize) {
     let results: Vec<ArrayId> = program.body.results.clone();
     let mut count = 0;
     for (k, &a) in results.iter().enumerate() {
-        let computed = program.body.stmts.iter().any(|s| {
-            s.results.contains(&a) && !matches!(s.op.class(), Class::View | Class::Control | Class::Sort)
-        });
+        let computed = program
+            .body
+            .stmts
+            .iter()
+            .any(|s| s.results.contains(&a) && !matches!(s.op.class(), Class::View | Class::Control | Class::Sort));
         if !computed || results[..k].contains(&a) {
             continue;
         }

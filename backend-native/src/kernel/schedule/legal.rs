@@ -97,7 +97,9 @@ impl Kernel {
                 self.leaf_types(o).iter().all(|ty| ty.is_int() || *ty == ScalarType::Bool)
             }
             Sink::Store => true,
-            Sink::Fold { .. } | Sink::Scan { .. } | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => false,
+            Sink::Fold { .. } | Sink::Scan { .. } | Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact => {
+                false
+            }
         })
     }
 }

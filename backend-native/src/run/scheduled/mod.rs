@@ -120,7 +120,8 @@ fn attempt(
         return in_rectangles(job, nest, out, before);
     }
     let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
-    let tasks = tasks(job, nest.kernel, out, widths, if parallel { job.cx.threads.count() * TASKS_PER_THREAD } else { 1 });
+    let tasks =
+        tasks(job, nest.kernel, out, widths, if parallel { job.cx.threads.count() * TASKS_PER_THREAD } else { 1 });
     let bailed_out = AtomicBool::new(false);
     job.cx.tasks(
         parallel,
@@ -136,12 +137,7 @@ fn attempt(
 }
 
 /// Computes an index space in rectangles along the axes whose loops a schedule runs on threads; false if one bailed out.
-fn in_rectangles(
-    job: &Job<'_>,
-    nest: &Nest<'_>,
-    out: &mut [Vec<AnyBuffer>],
-    before: &[u64],
-) -> Result<bool, Stop> {
+fn in_rectangles(job: &Job<'_>, nest: &Nest<'_>, out: &mut [Vec<AnyBuffer>], before: &[u64]) -> Result<bool, Stop> {
     let extent = |axis: usize| job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
     // The points of an iteration of the innermost loop on threads, along each of the first two axes.
     let steps = [0, 1].map(|axis| {

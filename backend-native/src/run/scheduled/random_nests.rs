@@ -2,13 +2,13 @@
 //! of threads and over tiles.
 
 use super::tests::{Random, files};
+use crate::Compile;
 use crate::kernel::{AxisKind, Kernel};
 use crate::llvm;
 use crate::llvm::Variant;
 use crate::prepare::Plan;
 use crate::run::pool::thread_pool::ThreadPool;
 use crate::run::testing::{evaluate, evaluate_with, has_llvm, lowered};
-use crate::Compile;
 use acc_core::RunLimits;
 use acc_core::data::ArrayData;
 use acc_core::ir::{Loop, Mark, Schedule};
@@ -51,7 +51,8 @@ fn reschedule(plan: &mut Plan, mut random: Option<&mut Random>) -> usize {
         // What a kernel with a schedule never has.
         (launch.packed, launch.unguarded) = (None, None);
         let row_major = Schedule::row_major(launch.kernel.axes.len());
-        let schedule = random.as_mut().map_or_else(|| row_major.clone(), |random| random_schedule(&launch.kernel, random));
+        let schedule =
+            random.as_mut().map_or_else(|| row_major.clone(), |random| random_schedule(&launch.kernel, random));
         let Ok(kernel) = launch.kernel.clone().with_schedule(&schedule) else { continue };
         if llvm::unsupported_loops(&kernel).is_none() {
             launch.kernel = kernel;

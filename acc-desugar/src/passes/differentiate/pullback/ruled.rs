@@ -53,7 +53,11 @@ impl Reverse<'_, '_> {
         let (mut stmts, mut names) = (Vec::new(), HashMap::new());
         for (name, xs) in all {
             let stored = self.w.array(self.w.ty(xs).clone());
-            stmts.push(Stmt { results: smallvec![stored], op: ArrayOp::Compute { xs, schedule: None }, loc: s.loc.clone() });
+            stmts.push(Stmt {
+                results: smallvec![stored],
+                op: ArrayOp::Compute { xs, schedule: None },
+                loc: s.loc.clone(),
+            });
             names.insert(name, stored);
         }
         let same = copy_where(self.w, r.f, names);

@@ -35,7 +35,12 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
     let [Loop { step: full, mark: Mark::Sequential, .. }] = around[..] else { return None };
     let lanes = kernel.loops[kernel.lane_loop()?].axis;
     let others = kernel.loops.iter().filter(|l| l.axis != tile.axis && l.is_unrolled());
-    if kernel.has_schedule || !tile.is_unrolled() || kernel.axes[tile.axis] != AxisKind::Parallel || lanes == tile.axis || others.count() > 0 {
+    if kernel.has_schedule
+        || !tile.is_unrolled()
+        || kernel.axes[tile.axis] != AxisKind::Parallel
+        || lanes == tile.axis
+        || others.count() > 0
+    {
         return None;
     }
     let (vector, _) = Width::lanes_of(&kernel.element, target);

@@ -1,0 +1,136 @@
+//! An array that the program computes by several schedules is computed once for each: the same expression by different loops, as
+//! several optimisation paths of it are.
+//!
+//! For each schedule but the first one the statements of the array's nest are repeated: its own, and the folds whose results it
+//! reads element by element. What these read is inlined into each kernel, as it would be into one.
+
+use crate::analysis::contraction::Definitions;
+use crate::settings::Settings;
+use acc_core::Error;
+use acc_core::ir::{
+    ArrayId, ArrayOp, ArrayType, Block, Class, Closed, Fun, Ir, Mapper, Names, Program, Schedule, Stmt,
+};
+use smallvec::smallvec;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+
+/// Repeats the nests of arrays with several schedules.
+pub(crate) fn pass<'p>(program: &'p Program, _: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {
+    if !has_schedules(&program.body) {
+        return Ok(Cow::Borrowed(program));
+    }
+    let arrays = (0..program.types.len()).filter_map(|k| u32::try_from(k).ok().map(ArrayId));
+    let mut p = Pass {
+        defs: Definitions::new(program),
+        types: program.types.clone(),
+        names: arrays.map(|a| program.names.get(a).cloned()).collect(),
+        first: HashMap::new(),
+        changes: false,
+    };
+    let body = p.block(&program.body);
+    if !p.changes {
+        return Ok(Cow::Borrowed(program));
+    }
+    Ok(Cow::Owned(Program { types: p.types, names: Names::new(p.names), body }))
+}
+
+fn has_schedules(b: &Block) -> bool {
+    b.stmts.iter().any(|s| {
+        matches!(s.op, ArrayOp::Compute { schedule: Some(_), .. })
+            || s.op.blocks().into_iter().any(|b| acc_core::grow_stack(|| has_schedules(b)))
+    })
+}
+
+struct Pass<'p> {
+    defs: Definitions<'p>,
+    types: Vec<ArrayType>,
+    names: Vec<Option<Arc<str>>>,
+    /// The schedule that each array has already.
+    first: HashMap<ArrayId, Schedule>,
+    changes: bool,
+}
+
+impl Pass<'_> {
+    fn block(&mut self, b: &Block) -> Block {
+        let mut stmts = Vec::with_capacity(b.stmts.len());
+        for s in &b.stmts {
+            let mut s = s.clone();
+            if let ArrayOp::Compute { xs, schedule: Some(schedule) } = &mut s.op
+                && self.first.entry(*xs).or_insert_with(|| schedule.clone()) != schedule
+            {
+                *xs = self.repeat(*xs, &mut stmts);
+                self.first.insert(*xs, schedule.clone());
+            } else if !s.op.blocks().is_empty() {
+                s.op = s.op.map(&mut Blocks(self));
+            }
+            stmts.push(s);
+        }
+        Block { params: b.params.clone(), stmts, results: b.results.clone() }
+    }
+
+    /// Repeats the statement of an array, and those of the folds that its nest has; the new array.
+    fn repeat(&mut self, a: ArrayId, out: &mut Vec<Stmt>) -> ArrayId {
+        let Some(of) = self.defs.get(a).cloned() else { return a };
+        let nested = |x: &ArrayId| self.defs.get(*x).is_some_and(|s| s.op.class() == Class::Fold);
+        let mut again: HashMap<ArrayId, ArrayId> = HashMap::new();
+        if matches!(of.op.class(), Class::Pointwise | Class::Fold) {
+            for x in of.op.arrays().into_iter().filter(nested).collect::<Vec<_>>() {
+                again.insert(x, acc_core::grow_stack(|| self.repeat(x, out)));
+            }
+        }
+        self.changes = true;
+        let result = ArrayId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
+        self.types.push(self.types[a.index()].clone());
+        self.names.push(self.names[a.index()].clone());
+        out.push(Stmt { results: smallvec![result], op: of.op.map(&mut Renamed(&again)), loc: of.loc });
+        result
+    }
+}
+
+/// Maps the blocks of an operation.
+struct Blocks<'a, 'p>(&'a mut Pass<'p>);
+
+impl Mapper<Ir, Ir> for Blocks<'_, '_> {
+    type Error = Infallible;
+
+    fn array(&mut self, a: &ArrayId) -> Result<ArrayId, Infallible> {
+        Ok(*a)
+    }
+
+    fn arrays(&mut self, a: &Vec<ArrayId>) -> Result<Vec<ArrayId>, Infallible> {
+        Ok(a.clone())
+    }
+
+    fn fun(&mut self, _: Closed, f: &Fun) -> Result<Fun, Infallible> {
+        Ok(f.clone())
+    }
+
+    fn block(&mut self, b: &Block) -> Result<Block, Infallible> {
+        Ok(self.0.block(b))
+    }
+}
+
+/// Replaces operands.
+struct Renamed<'a>(&'a HashMap<ArrayId, ArrayId>);
+
+impl Mapper<Ir, Ir> for Renamed<'_> {
+    type Error = Infallible;
+
+    fn array(&mut self, a: &ArrayId) -> Result<ArrayId, Infallible> {
+        Ok(self.0.get(a).copied().unwrap_or(*a))
+    }
+
+    fn arrays(&mut self, a: &Vec<ArrayId>) -> Result<Vec<ArrayId>, Infallible> {
+        a.iter().map(|a| self.array(a)).collect()
+    }
+
+    fn fun(&mut self, _: Closed, f: &Fun) -> Result<Fun, Infallible> {
+        Ok(f.clone())
+    }
+
+    fn block(&mut self, b: &Block) -> Result<Block, Infallible> {
+        Ok(b.clone())
+    }
+}
