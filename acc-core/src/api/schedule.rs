@@ -322,7 +322,7 @@ impl FromStr for Schedule {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Schedule, Error> {
-        crate::text::parse_schedule(text).map(|schedule| Schedule(Ok(Arc::new(schedule))))
+        crate::text::schedule_of(text).map(|schedule| Schedule(Ok(Arc::new(schedule))))
     }
 }
 

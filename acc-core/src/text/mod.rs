@@ -42,8 +42,8 @@ pub use header::HeaderWord;
 pub use lexer::Token;
 pub use number::canonical;
 pub use scalar::{FunParser, Parsed, Printer, Syntax, Tables};
-pub use schedule::one_loop;
-pub(crate) use schedule::parse_schedule;
+pub use schedule::{one_loop, schedule_of};
+
 pub use structure::{KernelShape, Structure, Word};
 pub use test_file::{Expect, Run, TestFile, Tolerance, error_at, parse_test_file, verified_test_file};
 

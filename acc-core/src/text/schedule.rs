@@ -13,7 +13,7 @@ pub(super) fn schedule(c: &mut Cursor<'_>) -> Result<Schedule, Error> {
 }
 
 /// A schedule as a text of its own.
-pub(crate) fn parse_schedule(text: &str) -> Result<Schedule, Error> {
+pub fn schedule_of(text: &str) -> Result<Schedule, Error> {
     super::parse_whole("schedule", text, "the schedule", schedule)
 }
 

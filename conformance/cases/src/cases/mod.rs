@@ -21,6 +21,7 @@ mod host;
 mod named;
 mod networks;
 mod scalars;
+mod schedule;
 mod tensor;
 
 use acc_core::prelude::*;
@@ -61,6 +62,7 @@ pub fn all() -> Vec<Case> {
         named::cases(),
         networks::cases(),
         scalars::cases(),
+        schedule::cases(),
         tensor::cases(),
     ]
     .concat()

@@ -1,0 +1,46 @@
+//! Schedules of arrays.
+
+use crate::cases::{Case, case};
+use acc_core::prelude::*;
+
+/// A few rows at a time, for vectors of columns.
+fn register_tile(s: &mut Nest, [i, j, k]: [LoopVar; 3], rows: usize) -> LoopVar {
+    let (tiles, i) = s.split(i, rows);
+    s.order(&[tiles, j, k, i]).vectorize(j).unroll(i);
+    tiles
+}
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        case("schedule/products", "", |t| {
+            let a = generate((21, 34), |(i, j)| i - 2 * j).map(|x| x.to::<f32>());
+            let b = generate((34, 19), |(i, j)| 3 * i + j).map(|x| x.to::<f32>());
+            let product = a.matmul(&b);
+            t.agrees(product.schedule(|s, loops| {
+                let tiles = register_tile(s, loops, 4);
+                s.parallel(tiles);
+            }));
+            for rows in [2, 8] {
+                let path = Schedule::new(|s, loops| _ = register_tile(s, loops, rows));
+                t.agrees(product.scheduled(&path).map(|x| x + 1.0));
+            }
+        }),
+        case("schedule/windows", "", |t| {
+            let x = generate((12, 17), |(i, j)| i * 17 + j);
+            let w = generate((3, 3), |(i, j)| i - j);
+            let windows = tensor!([y, z] sum[p, q](x[y + p, z + q] * w[p, q]));
+            // Integers are summed in any order.
+            t.agrees(windows.schedule(|s, [y, z, p, q]| {
+                let ([yb, zb], [y, z]) = s.tile([(y, 3), (z, 8)]);
+                s.order(&[yb, zb, q, p, z, y]).vectorize(z).unroll(y);
+            }));
+        }),
+        case("schedule/elements", "", |t| {
+            let x = generate((6, 7), |(i, j)| 10 * i + j);
+            let turned = x.transpose().map(|x| x * x);
+            t.agrees(turned.schedule(|s, [i, j]| _ = s.interchange(i, j)));
+            let (sums, halves) = (x.sum(), Schedule::new(|s, [i, _k]| _ = s.split(i, 2)));
+            t.agrees(sums.scheduled(&halves));
+        }),
+    ]
+}
