@@ -11,7 +11,6 @@ mod programs;
 mod ranks;
 mod resources;
 mod result_types;
-mod schedules;
 mod sharing;
 mod stencils;
 mod support;

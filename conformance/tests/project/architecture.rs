@@ -164,7 +164,7 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["llvm", "options"],
             &["prepare"],
             &["run"],
-            &["explain"],
+            &["explain", "search"],
         ],
     ),
     ("backend-graph", &[&["counts", "export"], &["plan"], &["torch"]]),

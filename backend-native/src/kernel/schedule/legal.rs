@@ -17,7 +17,14 @@ impl Kernel {
         if schedule.axes() != self.axes.len() {
             return Err(format!("it has {} axes, but the nest has {}", schedule.axes(), self.about_axes()));
         }
-        self.check_sinks(schedule)?;
+        if let Some(o) = self.outputs.iter().find(|o| !matches!(o.sink, Sink::Store | Sink::Fold { .. })) {
+            let own = Schedule::row_major(self.axes.len());
+            return if *schedule == own {
+                Ok(self)
+            } else {
+                Err(format!("`{}` combines elements in row-major order: only {own} is a schedule of it", o.op))
+            };
+        }
         schedule.loops().iter().try_for_each(|l| self.check_mark(l))?;
         self.check_folded(schedule)?;
         let own = |&ir::Loop { axis, step, mark }: &ir::Loop| Loop { axis, step, mark, at_most: None };
@@ -31,20 +38,6 @@ impl Kernel {
         let axes: Vec<String> =
             self.axes.iter().enumerate().map(|(axis, kind)| format!("i{axis} {}", about(*kind))).collect();
         format!("{}: {}", axes.len(), axes.join(", "))
-    }
-
-    /// Scans, scatters, segments and compactions combine their elements in row-major order.
-    fn check_sinks(&self, schedule: &Schedule) -> Result<(), String> {
-        let ordered = |sink: &Sink| !matches!(sink, Sink::Store | Sink::Fold { .. });
-        let Some(o) = self.outputs.iter().find(|o| ordered(&o.sink)) else { return Ok(()) };
-        if *schedule == Schedule::row_major(self.axes.len()) {
-            return Ok(());
-        }
-        Err(format!(
-            "`{}` combines elements in row-major order: only {} is a schedule of it",
-            o.op,
-            Schedule::row_major(self.axes.len())
-        ))
     }
 
     fn check_mark(&self, l: &ir::Loop) -> Result<(), String> {

@@ -1,8 +1,12 @@
 //! Schedules: the loops that steps make, and what is said of steps that cannot be done.
 
-use crate::support::{core_of, error_of, run};
 use acc_core::prelude::*;
 use acc_core::text;
+use acc_core::verify::verify;
+
+fn run<A: Arrays>(p: Acc<A>) -> A {
+    Interpreter::new().run(p).unwrap_or_else(|e| panic!("{e}"))
+}
 
 fn matrix() -> Acc<Matrix<f32>> {
     use_(&Matrix::from([[1.0f32, 2.0], [3.0, 4.0]])).map(|x| x * 2.0)
@@ -10,7 +14,7 @@ fn matrix() -> Acc<Matrix<f32>> {
 
 /// The error of a matrix with a schedule, without where it is.
 fn refused(s: &Schedule) -> String {
-    let text = error_of(matrix().scheduled(s)).to_string();
+    let text = Interpreter::new().run(matrix().scheduled(s)).expect_err("no schedule").to_string();
     let (before, why) = text.split_once(" cannot be: ").expect("the error of a schedule");
     assert!(before.starts_with("invalid program: the schedule at ") && before.contains("schedules.rs:"), "{text}");
     why.replace("\n  its loops are", " in")
@@ -41,7 +45,7 @@ fn different_steps_that_make_the_same_loops_are_one_schedule() {
         Schedule::new(|_, [_, _]| {})
     );
     // A program is the same whatever steps made its loops.
-    let text = |s| core_of(&matrix().scheduled(s)).to_string();
+    let text = |s| matrix().scheduled(s).program().expect("a program").program.to_string();
     assert_eq!(text(&by_order), text(&by_swaps));
     assert!(text(&by_order).contains("loops: [i0 by 8, i1, unrolled i0]"), "{}", text(&by_order));
 }
@@ -203,10 +207,10 @@ fn programs_with_schedules_as_text() {
     let read = |loops: &str| text::parse("program.acc", &program(loops));
     let good = read("[i0 by 4, lanes i1, unrolled i0]").expect("a program");
     assert_eq!(text::parse("again.acc", &good.to_string()).expect("the same program"), good);
-    assert!(acc_core::verify::verify(&good, None).is_ok());
+    assert!(verify(&good, None).is_ok());
     assert_ne!(good, read("[i0, i1]").expect("a program"));
     for (loops, want) in [("[i0]", "a schedule of 1 axes for an array of rank 2")] {
-        let error = acc_core::verify::verify(&read(loops).expect("a program"), None).expect_err("a wrong program");
+        let error = verify(&read(loops).expect("a program"), None).expect_err("a wrong program");
         assert!(error.to_string().contains(want), "{error}");
     }
 }
