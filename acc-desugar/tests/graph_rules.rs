@@ -50,6 +50,12 @@ fn bags() -> Acc<Vector<f32>> {
     ids.map(|k| table.index(k)).fold_seg(&Vector::from([2i64, 1]), 0.0, |a, b| a + b)
 }
 
+/// The greatest of two neighbours.
+fn pool() -> Grid {
+    let m = grid();
+    generate((2, 1, 2), |(i, j, w)| m.index((i, j + w))).maximum()
+}
+
 fn is_bag(op: &Op) -> bool {
     matches!(op, Op::SegmentReduce { at: Some(_), .. })
 }
@@ -67,6 +73,7 @@ fn found() -> Vec<(&'static str, Program, fn(&Op) -> bool)> {
         ("normalize", program(normal(&grid())), |op| matches!(op, Op::Normalize { .. })),
         ("contract", program(product), |op| matches!(op, Op::Contract { .. })),
         ("bags", program(bags()), is_bag),
+        ("pools", program(pool()), |op| matches!(op, Op::Pool { .. })),
     ]
 }
 
@@ -201,4 +208,20 @@ fn a_contraction_is_of_floats_that_are_added() {
         assert_eq!(found, [with]);
     }
     assert_eq!(Lit::zero(ScalarType::F64), ReduceOp::Sum.neutral(ScalarType::F64));
+}
+
+/// Of three factors each sum goes to the product both sides of which vary along it, and the sum as it was written stays for what is
+/// not finite.
+#[test]
+fn products_of_three_factors_are_chains() {
+    let m = || grid().compute();
+    let (a, b, c) = (m(), m().map(|x| x + 1.0).compute(), m().map(|x| x + 2.0).compute());
+    let terms = generate((2, 2, 2, 2), |(i, j, k, l)| a.index((i, k)) * b.index((k, l)) * c.index((l, j))).sum().sum();
+    let program = terms.into_acc().program().unwrap().program;
+    let without = Rules::all().without("factors").unwrap();
+    for (rules, contractions, branches) in [(&Rules::all(), 3, 1), (&without, 1, 0)] {
+        let g = graph(&program, rules, Faults::Detect);
+        assert_eq!(count(&g, |op| matches!(op, Op::Contract { .. })), contractions, "{rules:?}");
+        assert_eq!(count(&g, |op| matches!(op, Op::If { .. })), branches, "{rules:?}");
+    }
 }

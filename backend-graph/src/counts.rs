@@ -209,6 +209,7 @@ impl<'a> Counter<'a> {
                 segment_reduce(*with, self.scalar(*x).0)
             }
             Op::Contract { left, .. } => (1, if self.scalar(*left).1 == 1 { 0 } else { 4 }),
+            Op::Pool { .. } => (1, 2),
             Op::Convolve { .. } => (1, 3),
             Op::ArgExtreme(..) | Op::Softmax { .. } | Op::Normalize { .. } => (1, 0),
             Op::AnyLane(_) => (1, 2),

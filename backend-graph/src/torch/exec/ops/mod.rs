@@ -7,6 +7,7 @@ mod convolve;
 mod elementwise;
 pub(crate) mod masks;
 mod normalize;
+mod pool;
 mod reduce;
 mod segments;
 mod softmax;
@@ -25,6 +26,7 @@ use contract::contract;
 use convolve::Convolution;
 use masks::{any, selected};
 use normalize::{Affine, normalize};
+use pool::Pool;
 use reduce::{arg_extreme, cumulative, exclusive, ordered, reduce, unordered};
 use softmax::softmax;
 use sort::sort;
@@ -152,6 +154,13 @@ impl Run<'_> {
                 let mask = mask.map(|m| self.tensor(m)).transpose()?;
                 let factors = [self.tensor(*left)?, self.tensor(*right)?];
                 contract(factors, mask, *axes as usize, self.scalar(*left))?
+            }
+            Op::Pool { with, x, axis, start, places, window, stride, dilation, padded } => {
+                let [start, places, window] = [*start, *places, *window].map(|n| self.size(n));
+                let (start, places, window) = (start?, places?, window?);
+                let (stride, dilation) = (i64::from(*stride), i64::from(*dilation));
+                let (with, ty, axis, padded) = (*with, self.scalar(*x), *axis as usize, *padded);
+                Pool { with, ty, axis, start, places, window, stride, dilation, padded }.run(self.tensor(*x)?)?
             }
             Op::Convolve { x, filters, places, strides, dilations } => {
                 let [strides, dilations] = [strides, dilations].map(|n| n.iter().map(|n| i64::from(*n)).collect());
