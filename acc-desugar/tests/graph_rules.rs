@@ -225,3 +225,37 @@ fn products_of_three_factors_are_chains() {
         assert_eq!(count(&g, |op| matches!(op, Op::If { .. })), branches, "{rules:?}");
     }
 }
+
+/// A filter as a loop of conditionals, which close one end of the positions alone.
+#[test]
+fn filters_as_loops_are_convolutions() {
+    let (xs, h) = (use_(&Vector::from([1.0f32, 2.0, 3.0])), use_(&Vector::from([1.0f32, 0.5])));
+    let filtered = xs.imap(|i, _| {
+        let taps = while_(
+            (lift(0i64), lift(0.0f32)),
+            |(k, _)| k.lt(h.length()),
+            |(k, sum)| (k + 1, sum + (i - k).ge(0).then_else(xs.index(i - k) * h.index(k), 0.0f32)),
+        );
+        taps.1
+    });
+    let g = graph(&filtered.into_acc().program().unwrap().program, &Rules::all(), Faults::Detect);
+    assert_eq!(count(&g, |op| matches!(op, Op::Convolve { .. })), 1);
+    assert_eq!(count(&g, |op| matches!(op, Op::Gather(..) | Op::Take { .. })), 0);
+}
+
+/// The library's convolutions and pools with windows beyond the edges: their checks and halved margins hide nothing.
+#[test]
+fn windows_beyond_the_edges_are_found() {
+    let images = || generate((2, 3, 9, 9), |(n, c, y, x)| (n + c + y * x).to::<f32>()).compute();
+    let filters = generate((2, 3, 3, 3), |(o, c, y, x)| (o + c + y * x).to::<f32>()).compute();
+    let convolution = images().conv(&filters, Windows::same());
+    let greatest = images().max_pool(5, Windows::same().stride(2));
+    let means = images().mean_pool(5, Windows::same());
+    for (program, convolutions, pools) in [(convolution, 1, 0), (greatest, 0, 2), (means, 0, 2)] {
+        let program = program.into_acc().program().unwrap().program;
+        let g = graph(&program, &Rules::all(), Faults::Detect);
+        assert_eq!(count(&g, |op| matches!(op, Op::Convolve { .. })), convolutions);
+        assert_eq!(count(&g, |op| matches!(op, Op::Pool { .. })), pools);
+        assert_eq!(count(&g, |op| matches!(op, Op::Gather(..) | Op::Take { .. })), 0);
+    }
+}
