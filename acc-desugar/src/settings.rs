@@ -83,7 +83,9 @@ pub const RULES: &[Rule] = &[
     graph_rule("softmax", "so is a softmax, or its logarithm, as they are written without overflow"),
     graph_rule("normalize", "so are numbers less their mean over the root of their variance, with a scale and a shift"),
     graph_rule("contract", "so are sums of products, a matrix product of some kind"),
+    graph_rule("factors", "sums of products of more than two factors are chains of such products"),
     graph_rule("windows", "sums of products of windows with filters are convolutions"),
+    graph_rule("pools", "reductions of windows are done before these are read, one axis after the other"),
     graph_rule("bags", "sums of segments read rows of a table where they are"),
 ];
 

@@ -50,6 +50,12 @@ fn bags() -> Acc<Vector<f32>> {
     ids.map(|k| table.index(k)).fold_seg(&Vector::from([2i64, 1]), 0.0, |a, b| a + b)
 }
 
+/// The greatest of two neighbours.
+fn pool() -> Grid {
+    let m = grid();
+    generate((2, 1, 2), |(i, j, w)| m.index((i, j + w))).maximum()
+}
+
 fn is_bag(op: &Op) -> bool {
     matches!(op, Op::SegmentReduce { at: Some(_), .. })
 }
@@ -67,6 +73,7 @@ fn found() -> Vec<(&'static str, Program, fn(&Op) -> bool)> {
         ("normalize", program(normal(&grid())), |op| matches!(op, Op::Normalize { .. })),
         ("contract", program(product), |op| matches!(op, Op::Contract { .. })),
         ("bags", program(bags()), is_bag),
+        ("pools", program(pool()), |op| matches!(op, Op::Pool { .. })),
     ]
 }
 
@@ -201,4 +208,54 @@ fn a_contraction_is_of_floats_that_are_added() {
         assert_eq!(found, [with]);
     }
     assert_eq!(Lit::zero(ScalarType::F64), ReduceOp::Sum.neutral(ScalarType::F64));
+}
+
+/// Of three factors each sum goes to the product both sides of which vary along it, and the sum as it was written stays for what is
+/// not finite.
+#[test]
+fn products_of_three_factors_are_chains() {
+    let m = || grid().compute();
+    let (a, b, c) = (m(), m().map(|x| x + 1.0).compute(), m().map(|x| x + 2.0).compute());
+    let terms = generate((2, 2, 2, 2), |(i, j, k, l)| a.index((i, k)) * b.index((k, l)) * c.index((l, j))).sum().sum();
+    let program = terms.into_acc().program().unwrap().program;
+    let without = Rules::all().without("factors").unwrap();
+    for (rules, contractions, branches) in [(&Rules::all(), 3, 1), (&without, 1, 0)] {
+        let g = graph(&program, rules, Faults::Detect);
+        assert_eq!(count(&g, |op| matches!(op, Op::Contract { .. })), contractions, "{rules:?}");
+        assert_eq!(count(&g, |op| matches!(op, Op::If { .. })), branches, "{rules:?}");
+    }
+}
+
+/// A filter as a loop of conditionals, which close one end of the positions alone.
+#[test]
+fn filters_as_loops_are_convolutions() {
+    let (xs, h) = (use_(&Vector::from([1.0f32, 2.0, 3.0])), use_(&Vector::from([1.0f32, 0.5])));
+    let filtered = xs.imap(|i, _| {
+        let taps = while_(
+            (lift(0i64), lift(0.0f32)),
+            |(k, _)| k.lt(h.length()),
+            |(k, sum)| (k + 1, sum + (i - k).ge(0).then_else(xs.index(i - k) * h.index(k), 0.0f32)),
+        );
+        taps.1
+    });
+    let g = graph(&filtered.into_acc().program().unwrap().program, &Rules::all(), Faults::Detect);
+    assert_eq!(count(&g, |op| matches!(op, Op::Convolve { .. })), 1);
+    assert_eq!(count(&g, |op| matches!(op, Op::Gather(..) | Op::Take { .. })), 0);
+}
+
+/// The library's convolutions and pools with windows beyond the edges: their checks and halved margins hide nothing.
+#[test]
+fn windows_beyond_the_edges_are_found() {
+    let images = || generate((2, 3, 9, 9), |(n, c, y, x)| (n + c + y * x).to::<f32>()).compute();
+    let filters = generate((2, 3, 3, 3), |(o, c, y, x)| (o + c + y * x).to::<f32>()).compute();
+    let convolution = images().conv(&filters, Windows::same());
+    let greatest = images().max_pool(5, Windows::same().stride(2));
+    let means = images().mean_pool(5, Windows::same());
+    for (program, convolutions, pools) in [(convolution, 1, 0), (greatest, 0, 2), (means, 0, 2)] {
+        let program = program.into_acc().program().unwrap().program;
+        let g = graph(&program, &Rules::all(), Faults::Detect);
+        assert_eq!(count(&g, |op| matches!(op, Op::Convolve { .. })), convolutions);
+        assert_eq!(count(&g, |op| matches!(op, Op::Pool { .. })), pools);
+        assert_eq!(count(&g, |op| matches!(op, Op::Gather(..) | Op::Take { .. })), 0);
+    }
 }

@@ -209,6 +209,7 @@ impl<'a> Counter<'a> {
                 segment_reduce(*with, self.scalar(*x).0)
             }
             Op::Contract { left, .. } => (1, if self.scalar(*left).1 == 1 { 0 } else { 4 }),
+            Op::Pool { .. } => (1, 2),
             Op::Convolve { .. } => (1, 3),
             Op::ArgExtreme(..) | Op::Softmax { .. } | Op::Normalize { .. } => (1, 0),
             Op::AnyLane(_) => (1, 2),
@@ -251,7 +252,7 @@ fn segment_reduce(with: ReduceOp, ty: ScalarType) -> (usize, usize) {
 }
 
 /// The calls of a conversion.
-fn cast(from: ScalarType, to: ScalarType) -> usize {
+pub(crate) fn cast(from: ScalarType, to: ScalarType) -> usize {
     use ScalarType as T;
     let widened = usize::from(matches!(from, T::U16 | T::U32)) * 2;
     match (from, to) {
@@ -268,9 +269,18 @@ fn cast(from: ScalarType, to: ScalarType) -> usize {
     }
 }
 
+/// The calls that make words of numbers whose bits are counted, and `i32` of the counts.
+fn word(ty: ScalarType) -> usize {
+    match ty.bits() {
+        64 => 1,
+        32 => 0,
+        _ => 2,
+    }
+}
+
 /// The calls of an element-wise operation. `divisor` are the bits of a constant second operand; `narrow` whether it is of
 /// rank 0 while the first is not.
-fn prim(p: PrimOp, ty: ScalarType, divisor: Option<u64>, narrow: bool) -> (usize, usize) {
+pub(crate) fn prim(p: PrimOp, ty: ScalarType, divisor: Option<u64>, narrow: bool) -> (usize, usize) {
     use PrimOp as P;
     use ScalarType as T;
     if ty == T::F16 {
@@ -293,9 +303,9 @@ fn prim(p: PrimOp, ty: ScalarType, divisor: Option<u64>, narrow: bool) -> (usize
         P::SignumP if encoded => 2,
         P::SignumP if ty.is_float() => 5,
         P::SinhP | P::CoshP => 9,
-        P::PopCountP => 18,
-        P::LeadingZerosP => 37,
-        P::TrailingZerosP => 21,
+        P::PopCountP => 12 + word(ty),
+        P::LeadingZerosP => 10 + word(ty) + usize::from(ty.bits() < 32),
+        P::TrailingZerosP => 15 + word(ty) + usize::from(ty.bits() < 32),
         _ => 1,
     };
     (launches, 0)

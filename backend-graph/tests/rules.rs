@@ -66,6 +66,15 @@ fn rules_keep_the_meaning() {
             }
         }
     }
+    let xs = use_(&Vector::from([1.0f32, 2.5, -4.0, 8.0, 0.5, 3.0, -1.0]));
+    let windows = || generate((2, 3), |(i, w)| xs.index(i * 2 + w));
+    agree(windows().maximum(), vector);
+    agree(windows().sum(), vector);
+    let beyond = generate((7, 5), |(i, w)| {
+        let at = i + w - 2;
+        at.ge(0).and(at.lt(7)).then_else(xs.index(at), f32::INFINITY)
+    });
+    agree(beyond.minimum(), vector);
     let table = use_(&Vector::from([1.0f32, 2.0, 4.0, 8.0]));
     let ids = use_(&Vector::from([3i64, 0, 0, 2, 1]));
     for lengths in [vec![2i64, 0, 3], vec![5], vec![0, 0, 5, 0]] {

@@ -160,50 +160,6 @@ pub(crate) fn built_in(ops: &[PrimOp], f: &Fun) -> Option<Vec<ReduceOp>> {
     ops.iter().zip(f.result_types()).map(|(p, ty)| ReduceOp::of(*p, ty)).collect()
 }
 
-/// The operator that keeps the whole element with the least or greatest first component, of equal ones the left one, and
-/// the first NaN: which extreme that is.
-pub(crate) fn extreme_element(f: &Fun) -> Option<ReduceOp> {
-    let n = f.body.results.len();
-    let def = |v: Val| f.body.nodes.iter().find(|node| node.results.contains(&v)).map(|node| &node.op);
-    let prim = |v: Val| match def(v) {
-        Some(ScalarOp::Prim(p, args)) => Some((*p, args.clone())),
-        _ => None,
-    };
-    let mut later: Option<Val> = None;
-    for k in 0..n {
-        let (a, b) = (f.body.params[k], f.body.params[n + k]);
-        let Some(ScalarOp::Select { cond, then, else_ }) = def(f.body.results[k]) else { return None };
-        if (*then, *else_) != (b, a) || later.is_some_and(|l| l != *cond) {
-            return None;
-        }
-        later = Some(*cond);
-    }
-    let (a, b) = (f.body.params[0], f.body.params[n]);
-    if !f.ty(a).is_num() {
-        return None;
-    }
-    // Whether `b` is better than `a`.
-    let better = |v: Val| {
-        let (p, args) = prim(v)?;
-        match (p, args[..] == [a, b], args[..] == [b, a]) {
-            (PrimOp::LtP, true, _) | (PrimOp::GtP, _, true) => Some(ReduceOp::Max),
-            (PrimOp::GtP, true, _) | (PrimOp::LtP, _, true) => Some(ReduceOp::Min),
-            _ => None,
-        }
-    };
-    let later = later?;
-    if !f.ty(a).is_float() {
-        return better(later);
-    }
-    // Of floats: a is a number, and b is better or none.
-    let (PrimOp::AndP, both) = prim(later)? else { return None };
-    let compares = |v: Val, with: PrimOp, x: Val| prim(v).is_some_and(|(p, args)| p == with && args[..] == [x, x]);
-    let number = both.iter().position(|v| compares(*v, PrimOp::EqP, a))?;
-    let (PrimOp::OrP, either) = prim(both[1 - number])? else { return None };
-    let none = either.iter().position(|v| compares(*v, PrimOp::NeP, b))?;
-    better(either[1 - none])
-}
-
 /// The comparison that holds exactly where `p` does not. With NaN around, only equality has one.
 pub(crate) fn opposite(p: PrimOp, ty: ScalarType) -> Option<PrimOp> {
     use PrimOp as P;

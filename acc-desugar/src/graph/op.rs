@@ -297,6 +297,28 @@ macro_rules! with_graph_ops {
                 /// The distance between neighbours in a window.
                 dilations: Numbers,
             };
+            /// The reductions of windows of an axis: at place `i` of the elements at `start + i·stride + w·dilation`, with `w` in
+            /// `0..window`. Positions out of bounds are left out if `padded`; else the elements there are zeros as for a slice.
+            "pool" Pool {
+                /// The operation.
+                with: ReduceOp,
+                /// The operand.
+                x: Value,
+                /// The axis.
+                axis: u32,
+                /// The position of the first element.
+                start: Value,
+                /// The extent in place of the axis.
+                places: Value,
+                /// How many elements a window has.
+                window: Value,
+                /// The distance between the windows of neighbours.
+                stride: u32,
+                /// The distance between neighbours in a window.
+                dilation: u32,
+                /// Whether positions may be out of bounds.
+                padded: bool,
+            };
             /// The position of the first least or greatest element, or of the first NaN; of rows that are not empty.
             "arg_extreme" ArgExtreme(with: ReduceOp, x: Value);
             /// The exponential function of floats less the greatest along an axis, over the sum of these along it; or the logarithm

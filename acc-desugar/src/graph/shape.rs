@@ -216,6 +216,11 @@ impl Infer<'_> {
                     let places = places.iter().map(|s| self.size(*s));
                     [x[0], x[1], filters[1]].into_iter().chain(places).collect()
                 }
+                Op::Pool { x, axis, places, .. } => {
+                    let mut out = self.of(*x);
+                    out[*axis as usize] = self.size(*places);
+                    out
+                }
                 Op::Gather(_, at) => self.of(*at),
                 Op::Take { x, axis, at } => {
                     let mut out = self.of(*x);

@@ -9,7 +9,7 @@
 //! * **G4** Axes are below the rank.
 
 use super::op::is_position;
-use super::{Body, Graph, Node, Op, ScatterMode, Type, Value};
+use super::{Body, Graph, Node, Op, ReduceOp, ScatterMode, Type, Value};
 use acc_core::data::ScalarType::{Bool, F32, F64, I64};
 use acc_core::ir::{Loc, bitcast_exists, cast_exists};
 
@@ -101,6 +101,7 @@ impl Verifier<'_> {
         let positions = |v: Value| matches!(g.ty(v), Type::Tensor { scalar, rank: 1 } if is_position(scalar));
         let same = |x: Value| results == [g.ty(x)] && tensor(x).is_some();
         let rank_below = |x: Value, axis: u32| tensor(x).is_some_and(|(_, r)| (axis as usize) < r);
+        let reduces = |k: ReduceOp, s| matches!(k, ReduceOp::All | ReduceOp::Any) == (s == Bool);
         let broadcasts = |vs: &[Value]| {
             let ranks: Vec<usize> = vs.iter().filter_map(|v| tensor(*v)).map(|(_, r)| r).collect();
             let top = ranks.iter().copied().max().unwrap_or(0);
@@ -209,12 +210,11 @@ impl Verifier<'_> {
             }
             Op::Take { x, axis, at } => same(*x) && rank_below(*x, *axis) && positions(*at),
             Op::Scatter { base, at, values, mode } => {
-                let boolean = tensor(*base).is_some_and(|(s, _)| s == Bool);
                 let fits = match mode {
                     ScatterMode::Last => true,
-                    ScatterMode::Combine(k) => matches!(k, super::ReduceOp::All | super::ReduceOp::Any) == boolean,
+                    ScatterMode::Combine(k) => tensor(*base).is_some_and(|(s, _)| reduces(*k, s)),
                 };
-                let sums = *mode == ScatterMode::Combine(super::ReduceOp::Sum);
+                let sums = *mode == ScatterMode::Combine(ReduceOp::Sum);
                 let found = if sums { positions(*at) } else { is(*at, I64, 1) };
                 same(*base) && g.ty(*base) == g.ty(*values) && found && fits
             }
@@ -250,8 +250,16 @@ impl Verifier<'_> {
                     && strides.iter().chain(dilations).all(|n| *n > 0)
                     && tensor(*x).is_some_and(|(s, r)| matches!(s, F32 | F64) && r == 3 + spatial && result(s, r))
             }
+            Op::Pool { with, x, axis, start, places, window, stride, dilation, .. } => {
+                same(*x)
+                    && rank_below(*x, *axis)
+                    && sizes(&[*start, *places, *window])
+                    && *stride > 0
+                    && *dilation > 0
+                    && tensor(*x).is_some_and(|(s, _)| reduces(*with, s))
+            }
             Op::ArgExtreme(k, x) => {
-                matches!(k, super::ReduceOp::Min | super::ReduceOp::Max)
+                matches!(k, ReduceOp::Min | ReduceOp::Max)
                     && tensor(*x).is_some_and(|(s, r)| s.is_num() && r > 0 && result(I64, r - 1))
             }
             Op::Softmax { x, axis, .. } => {

@@ -102,6 +102,13 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         }
         Op::Contract { axes, .. } => vec![("axes", axes.to_string())],
         Op::Convolve { strides, dilations, .. } => vec![("strides", list(strides)), ("dilations", list(dilations))],
+        Op::Pool { with, axis, stride, dilation, padded, .. } => vec![
+            ("with", with.name().to_string()),
+            ("axis", axis.to_string()),
+            ("stride", stride.to_string()),
+            ("dilation", dilation.to_string()),
+            ("padded", padded.to_string()),
+        ],
         Op::Unfold { axis, padded, .. } => vec![("axis", axis.to_string()), ("padded", padded.to_string())],
         Op::Pad { widths, mode, .. } => vec![("widths", list(widths)), ("mode", mode.name().to_string())],
         Op::InBounds { by_use, .. } => vec![("by_use", by_use.to_string())],

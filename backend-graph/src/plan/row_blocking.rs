@@ -4,6 +4,8 @@
 //! consecutive steps need, of each other's rows along axis 0, the same ones alone, a block of rows goes through all of them
 //! while it is in a cache ([`Group`]); what no other step uses exists for a block at a time.
 
+use crate::counts;
+use acc_core::data::ScalarType;
 use acc_desugar::graph::{Body, Extent, Graph, Node, Op, Shapes, Type, Value, Values};
 use smallvec::smallvec;
 use std::collections::{HashMap, HashSet};
@@ -303,10 +305,25 @@ impl Arranger<'_> {
         if !is_view(&n.op) {
             open.launched.extend(n.results.first());
         }
-        // Rows with rows are multiplied, and then added up.
-        open.inner += usize::from(matches!(n.op, Op::Contract { .. }));
+        open.inner += self.made_inside(&n.op);
         open.results.extend(n.results.first());
         open.take(n);
+    }
+
+    /// How many values an operation makes on the way.
+    fn made_inside(&self, op: &Op) -> usize {
+        let scalar = |v: &Value| match self.graph.ty(*v) {
+            Type::Tensor { scalar, .. } => scalar,
+            Type::Size | Type::Token => ScalarType::I64,
+        };
+        let calls = match op {
+            // Rows with rows are multiplied, and then added up.
+            Op::Contract { .. } => 2,
+            Op::Prim(p, xs) => xs.first().map_or(1, |x| counts::prim(*p, scalar(x), None, false).0),
+            Op::Cast(x, to) => counts::cast(scalar(x), *to),
+            _ => 1,
+        };
+        calls.saturating_sub(1)
     }
 
     fn close(&mut self, open: &mut Open, out: &mut Vec<Node>) {

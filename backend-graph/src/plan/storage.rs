@@ -117,6 +117,8 @@ pub(super) fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
         Op::Checked { values, .. } | Op::Trace { values, .. } => {
             values.get(result).map_or(Memory::Foreign, |v| Memory::Shared(*v))
         }
+        // A window of one element is a view.
+        Op::Pool { x, .. } => Memory::Shared(*x),
         // Of no element it is the neutral one, repeated.
         Op::Reduce(..) | Op::SegmentReduce { .. } | Op::Contract { .. } | Op::Convolve { .. } | Op::ArgExtreme(..) => {
             Memory::Own

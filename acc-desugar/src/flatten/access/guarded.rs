@@ -6,15 +6,15 @@
 //! over the graph see that the array is 0 where the condition fails.
 
 use crate::flatten::Flattener;
-use crate::flatten::access::affine::Affine;
+use crate::flatten::access::affine::{Affine, Term};
 use crate::flatten::access::read::{AxisAccess, Lookup};
 use crate::flatten::access::{Indices, affine::LaneAxis};
 use crate::flatten::scalar::{Lanes, Scalar};
 use crate::flatten::scope::Flat;
 use crate::graph::builder::Builder;
-use crate::graph::{Op, Value, Values};
+use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
 use acc_core::data::Prim;
-use acc_core::ir::PrimOp;
+use acc_core::ir::{ArrayId, PrimOp};
 
 /// The largest distance between positions of neighbours in an array with zeros around it: so many zeros are at most stored
 /// for each lane along an axis.
@@ -135,14 +135,17 @@ impl Flattener<'_> {
                 return None;
             }
             seen |= axes;
-            if self.is_whole(&a, *n) {
+            if self.is_whole(&a, *n, at.array) {
                 let (LaneAxis { axis, len, .. }, start) = (a.terms[0].axis, self.b.size(0));
                 accesses.push(AxisAccess::Strided { axis, start, len, step: 1 });
                 continue;
             }
             let steps: Option<Vec<i64>> = a.terms.iter().map(|t| self.b.const_size(t.step)).collect();
-            if steps?.iter().any(|step| step.unsigned_abs() > MAX_STEP) || !self.is_guarded(&a, *n) {
+            if steps?.iter().any(|step| step.unsigned_abs() > MAX_STEP) {
                 return None;
+            }
+            if let Some(past) = self.past_open_end(&a, *n)? {
+                self.check(FaultKind::IndexOutOfBounds { array: at.array.0 }, past, &[], Vec::new());
             }
             let (axes, (lens, steps)) = a.terms.iter().map(|t| (t.axis.axis, (t.axis.len, t.step))).unzip();
             accesses.push(AxisAccess::Windows { axes, start: a.base, lens, steps, padded: true });
@@ -158,17 +161,58 @@ impl Flattener<'_> {
         Some(accesses)
     }
 
-    /// Whether a position runs along an axis of the lanes that has this extent where there are lanes.
-    fn is_whole(&self, a: &Affine, n: Value) -> bool {
-        let is_extent = |axis: LaneAxis| self.indices.same_extent(&self.b, axis.len, n);
+    /// Whether a position runs along an axis of the lanes that has this extent of an array where there are lanes.
+    fn is_whole(&self, a: &Affine, n: Value, array: ArrayId) -> bool {
+        let is_extent =
+            |axis: LaneAxis| self.indices.same_extent(&self.b, axis.len, n) || self.are_checked(axis.len, n, array);
         self.b.const_size(a.base) == Some(0) && a.shifted_axis(&self.b).is_some_and(is_extent)
+    }
+
+    /// Whether checks that an array waits for say that two sizes are equal: who reads it has passed them.
+    fn are_checked(&self, x: Value, y: Value, array: ArrayId) -> bool {
+        let mut checked = Vec::new();
+        for v in self.array(array).values() {
+            self.b.unchecked(v, &mut checked);
+        }
+        let [x, y] = [x, y].map(|n| self.b.origin(n));
+        let says = |token: &Value| equal_sizes(&self.b, *token).is_some_and(|both| both == [x, y] || both == [y, x]);
+        checked.iter().any(|v| matches!(self.b.def(*v), Some(Op::Checked { tokens, .. }) if tokens.iter().any(says)))
+    }
+
+    /// Whether conditions keep a position at 0 or more, and below an extent.
+    fn guarded_ends(&self, a: &Affine, n: Value) -> [bool; 2] {
+        let mut bounds = self.guards.iter().flat_map(|g| &g.bounds.all).filter(|bound| bound.of == *a);
+        let low = bounds.clone().any(|bound| bound.below.is_none());
+        [low, bounds.any(|bound| bound.below.is_some_and(|below| self.indices.same_extent(&self.b, below, n)))]
     }
 
     /// Whether conditions keep a position between 0 and an extent.
     fn is_guarded(&self, a: &Affine, n: Value) -> bool {
-        let mut bounds = self.guards.iter().flat_map(|g| &g.bounds.all).filter(|bound| bound.of == *a);
-        let low = bounds.clone().any(|bound| bound.below.is_none());
-        low && bounds.any(|bound| bound.below.is_some_and(|below| self.indices.same_extent(&self.b, below, n)))
+        self.guarded_ends(a, n) == [true; 2]
+    }
+
+    /// Whether some lane's position is past an end of an extent that conditions leave open, which a run finds out. Conditions that
+    /// say nothing else leave such lanes on; there are some.
+    fn past_open_end(&mut self, a: &Affine, n: Value) -> Option<Option<Value>> {
+        let ends = self.guarded_ends(a, n);
+        if ends == [true; 2] {
+            return Some(None);
+        }
+        if self.guards.is_empty() || !self.guards.iter().all(|g| g.bounds.nothing_else) {
+            return None;
+        }
+        if ends == [false; 2] {
+            return Some(Some(a.outside(&mut self.b, n)));
+        }
+        let open_above = ends[0];
+        // The axes along which positions go away from that end do not count.
+        let zero = self.b.size(0);
+        let towards = |t: &Term| Some(if (self.b.const_size(t.step)? > 0) == open_above { t.step } else { zero });
+        let steps = a.terms.iter().map(towards).collect::<Option<_>>()?;
+        let lens = a.terms.iter().map(|t| t.axis.len).collect();
+        let (base, extent) =
+            if open_above { (zero, self.b.size_op(SizeOp::Sub, n, a.base)) } else { (a.base, self.b.size(i64::MAX)) };
+        Some(Some(self.b.outside(base, steps, lens, extent)))
     }
 
     /// What a column repeats along some axes, or the factors of a product of two tensors neither of which varies along all
@@ -212,7 +256,7 @@ impl Flattener<'_> {
                 continue;
             }
             let a = self.indices.affine_of(*s)?;
-            if !self.is_whole(&a, *n) && !self.is_guarded(&a, *n) {
+            if !self.is_whole(&a, *n, at.array) && !self.is_guarded(&a, *n) {
                 let outside = a.outside(&mut self.b, *n);
                 self.b.const_size(outside).filter(|outside| *outside == 0)?;
             }
@@ -240,5 +284,15 @@ impl Flattener<'_> {
             }
         }
         self.read(at, &extents, &[column], &own)[0]
+    }
+}
+
+/// The sizes that are equal where a check of the program has passed.
+fn equal_sizes(b: &Builder, token: Value) -> Option<[Value; 2]> {
+    let Some(Op::Fault { kind: FaultKind::CheckFailed { .. }, bad, .. }) = b.def(token) else { return None };
+    let Some(Op::SizeOp(SizeOp::Eq, holds, zero)) = b.def(*bad) else { return None };
+    match b.def(*holds) {
+        Some(Op::SizeOp(SizeOp::Eq, x, y)) if b.const_size(*zero) == Some(0) => Some([*x, *y].map(|n| b.origin(n))),
+        _ => None,
     }
 }

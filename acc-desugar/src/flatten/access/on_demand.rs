@@ -1,11 +1,11 @@
 //! Arrays that lanes demand: evaluated on demand, unless nobody can tell.
 
 use crate::flatten::Flattener;
-use crate::flatten::scalar::Lanes;
+use crate::flatten::scalar::{Lanes, Scalar};
 use crate::flatten::scope::Flat;
 use crate::graph::builder::Builder;
-use crate::graph::{FaultKind, Op, SizeOp, Value, Values};
-use acc_core::data::Lit;
+use crate::graph::{FaultKind, Op, SizeOp, Type, Value, Values};
+use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::ArrayId;
 use std::collections::HashMap;
 
@@ -45,6 +45,9 @@ impl Flattener<'_> {
         if self.b.const_size(cond).is_some_and(|c| c != 0) {
             return flat;
         }
+        if let Some(flat) = self.checked_for_lanes(&flat, cond) {
+            return flat;
+        }
         self.b.open();
         let then = self.b.close(flat.values().collect());
         self.b.open();
@@ -69,6 +72,52 @@ impl Flattener<'_> {
         }
         Flat { shape: extents.into(), columns: columns.into() }
     }
+}
+
+impl Flattener<'_> {
+    /// An array that can be computed though no lane demands it, but for its checks: what they find counts where one does.
+    fn checked_for_lanes(&mut self, flat: &Flat, demanded: Value) -> Option<Flat> {
+        // A report tells which of several checks is the first.
+        if self.faults().exact() {
+            return None;
+        }
+        let mut tokens = Vec::new();
+        let total = |v: Value| total_beneath(&self.b, v, &mut tokens);
+        let values: Vec<Value> = flat.values().map(total).collect::<Option<_>>()?;
+        tokens.sort_unstable();
+        tokens.dedup();
+        let fault = |token: &Value| match self.b.def(*token)? {
+            Op::Fault { kind, bad, .. } if self.b.is_total(*bad) => Some((kind.clone(), *bad)),
+            _ => None,
+        };
+        let faults: Vec<(FaultKind, Value)> = tokens.iter().map(fault).collect::<Option<_>>()?;
+        for (kind, bad) in faults {
+            let both = if [demanded, bad].iter().all(|v| self.b.ty(*v) == Type::Size) {
+                self.b.size_op(SizeOp::Min, demanded, bad)
+            } else {
+                let [demanded, bad] = [demanded, bad].map(|v| match self.b.ty(v) {
+                    Type::Size => self.indices.tensor(&mut self.b, Scalar::Size(v), ScalarType::Bool),
+                    _ => self.b.any(v),
+                });
+                self.b.and(demanded, bad)
+            };
+            self.check(kind, both, &[], Vec::new());
+        }
+        let (shape, columns) = values.split_at(flat.shape.len());
+        self.scope.extents.extend(shape.iter().copied());
+        Some(Flat { shape: shape.into(), columns: columns.into() })
+    }
+}
+
+/// The value that can be computed in any case below checks, which are added to these.
+fn total_beneath(b: &Builder, v: Value, tokens: &mut Vec<Value>) -> Option<Value> {
+    let mut v = v;
+    while !b.is_total(v) {
+        let Op::Checked { tokens: these, .. } = b.def(v)? else { return None };
+        tokens.extend(these);
+        v = b.beneath_checks(v);
+    }
+    Some(v)
 }
 
 /// Whether a space has any lane.

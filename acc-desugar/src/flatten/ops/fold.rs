@@ -1,8 +1,10 @@
 //! Folds and scans along the innermost dimension.
 
-use crate::analysis::operators::{Component, built_in, built_in_components, built_in_reductions, extreme_element};
+use crate::analysis::choice::Choice;
+use crate::analysis::operators::{Component, built_in, built_in_components, built_in_reductions};
 use crate::analysis::segmented_operator::{SegmentedOperator, segmented_operator};
 use crate::flatten::Flattener;
+use crate::flatten::ops::chosen::{fold_chosen, scan_chosen};
 use crate::flatten::scalar::Scalar;
 use crate::flatten::scope::Flat;
 use crate::graph::builder::Builder;
@@ -116,9 +118,8 @@ impl Flattener<'_> {
                 })
                 .collect();
         }
-        if let (Some(k), Some(first)) = (extreme_element(f), columns.first()) {
-            let at = self.b.arg_extreme(k, *first);
-            return columns.iter().map(|c| at_positions(&mut self.b, *c, at, outer, n)).collect();
+        if let Some(choice) = Choice::of(f, Dir::Left) {
+            return fold_chosen(&mut self.b, choice, columns, outer, n);
         }
         let combine = self.operator(f, columns, outer, Dir::Left);
         self.b.fold(columns, combine).to_vec()
@@ -166,7 +167,7 @@ impl Flattener<'_> {
                     None => (from.columns.to_vec(), n),
                 };
                 let columns = flipped(self, columns);
-                (self.scan_columns(f, &columns, &outer, dir), n)
+                (self.scan_columns(f, &columns, (&outer, n), dir), n)
             }
         };
         let columns = flipped(self, columns);
@@ -176,7 +177,7 @@ impl Flattener<'_> {
     }
 
     /// An inclusive scan; from the right, of columns that are flipped already.
-    fn scan_columns(&mut self, f: &Fun, columns: &[Value], outer: &[Value], dir: Dir) -> Vec<Value> {
+    fn scan_columns(&mut self, f: &Fun, columns: &[Value], (outer, n): (&[Value], Value), dir: Dir) -> Vec<Value> {
         let known = built_in_reductions(f);
         if let Some(known) = known {
             return known.into_iter().zip(columns).map(|(k, c)| self.b.cumulative(k, *c)).collect();
@@ -191,6 +192,9 @@ impl Flattener<'_> {
                 false => self.b.segment_scan(op, *c, columns[mark]),
             });
             return scanned.collect();
+        }
+        if let Some(choice) = Choice::of(f, dir) {
+            return scan_chosen(&mut self.b, choice, columns, outer, n);
         }
         let combine = self.operator(f, columns, outer, dir);
         self.b.scan(columns, combine).to_vec()
@@ -212,7 +216,7 @@ fn are_neutral(b: &Builder, known: &[ReduceOp], init: &[Value]) -> bool {
 }
 
 /// Of each row the element at a position.
-fn at_positions(b: &mut Builder, column: Value, at: Value, outer: &[Value], n: Value) -> Value {
+pub(crate) fn at_positions(b: &mut Builder, column: Value, at: Value, outer: &[Value], n: Value) -> Value {
     let axis = outer.len() as u32;
     if is_own_index(b, column, axis) {
         return at;

@@ -1,5 +1,6 @@
 //! Statements.
 
+pub(crate) mod chosen;
 pub(crate) mod fold;
 pub(crate) mod permute;
 pub(crate) mod permute_extreme;

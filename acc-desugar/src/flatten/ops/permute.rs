@@ -1,10 +1,10 @@
 //! Forward permutations.
 
+use crate::analysis::choice::{Choice, Nans};
 use crate::analysis::operators::{Component, built_in_components};
 use crate::flatten::Flattener;
 use crate::flatten::access::read::clamp_at;
 use crate::flatten::ops::fold::is_own_index;
-use crate::flatten::ops::permute_extreme::Choice;
 use crate::flatten::ops::permute_extreme::permute_chosen;
 use crate::flatten::scalar::Scalar;
 use crate::flatten::scalar::spread;
@@ -12,7 +12,7 @@ use crate::flatten::scope::Flat;
 use crate::graph::builder::Builder;
 use crate::graph::{FaultKind, Op, ReduceOp, ScatterMode, SizeOp, Value};
 use acc_core::data::{Prim, ScalarType};
-use acc_core::ir::{ArrayId, Fun, PrimOp};
+use acc_core::ir::{ArrayId, Dir, Fun, PrimOp};
 
 impl Flattener<'_> {
     pub(crate) fn permute(
@@ -56,7 +56,7 @@ impl Flattener<'_> {
                     Component::Op(k) => self.b.scatter(*b, at, *v, ScatterMode::Combine(*k)),
                 })
                 .collect(),
-            None => match Choice::of(combine) {
+            None => match Choice::of(combine, Dir::Right).filter(|c| c.nans == Nans::Lose) {
                 Some(choice) => {
                     let len = self.b.size_op(SizeOp::Add, slots, more);
                     permute_chosen(&mut self.b, choice, &base, at, &values, [count, len])

@@ -37,7 +37,7 @@ impl Flattener<'_> {
 }
 
 /// The elements of a column at these positions of their rows.
-fn along_rows(b: &mut Builder, column: Value, at: Value, shape: &[Value]) -> Value {
+pub(crate) fn along_rows(b: &mut Builder, column: Value, at: Value, shape: &[Value]) -> Value {
     if shape.len() == 1 {
         return b.gather(column, at);
     }

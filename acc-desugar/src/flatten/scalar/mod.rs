@@ -290,7 +290,7 @@ impl Flattener<'_> {
         })
     }
 
-    /// A quotient or remainder of sizes, on the host.
+    /// A quotient or remainder of sizes, on the host; a shift to the right is a quotient.
     fn host_quotient(
         &mut self,
         p: PrimOp,
@@ -304,6 +304,11 @@ impl Flattener<'_> {
             PrimOp::RemP => SizeOp::Rem,
             PrimOp::DivFloorP => SizeOp::Div,
             PrimOp::ModFloorP => SizeOp::Mod,
+            PrimOp::ShrP => {
+                let bits = self.b.const_size(b).and_then(|n| u32::try_from(n).ok())?;
+                let by = self.b.size(1i64.checked_shl(bits).filter(|by| *by > 0)?);
+                return Some(Scalar::Size(self.b.size_op(SizeOp::Div, a, by)));
+            }
             _ => return None,
         };
         let zero = self.b.not_size(b);

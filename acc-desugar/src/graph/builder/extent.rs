@@ -33,6 +33,7 @@ impl Builder {
                 2 => Operand(*filters, 1),
                 _ => Size(*places.get(axis - 3)?),
             },
+            Op::Pool { axis: a, places, .. } if *a as usize == axis => Size(*places),
             Op::Iota { len, .. } => Size(*len),
             Op::Slice { axis: a, len, .. } if *a as usize == axis => Size(*len),
             Op::Take { axis: a, at, .. } if *a as usize == axis => Operand(*at, 0),
@@ -69,6 +70,7 @@ impl Builder {
             | Op::Scatter { base: x, .. }
             | Op::Sort(x)
             | Op::Reduce(_, x)
+            | Op::Pool { x, .. }
             | Op::SegmentReduce { x, .. }
             | Op::ArgExtreme(_, x)
             | Op::Softmax { x, .. }

@@ -107,6 +107,7 @@ impl Builder {
             | Op::Divisor(x)
             | Op::Gather(_, x) => (of(&facts.axes, x), of(&facts.full, x)),
             Op::Slice { x, .. }
+            | Op::Pool { x, .. }
             | Op::Flip(x, _)
             | Op::Softmax { x, .. }
             | Op::Normalize { x, .. }
@@ -206,9 +207,8 @@ impl Builder {
             // Out of bounds they have zeros.
             Op::Slice { .. } | Op::Select { .. } | Op::Unfold { .. } => false,
             Op::Pad { .. } | Op::Concat(..) | Op::Sort(_) | Op::Nonzero(_) | Op::AnyLane(_) => false,
-            Op::Reduce(..) | Op::Contract { .. } | Op::Convolve { .. } | Op::Softmax { .. } | Op::Normalize { .. } => {
-                false
-            }
+            Op::Reduce(..) | Op::Pool { .. } | Op::Contract { .. } | Op::Convolve { .. } => false,
+            Op::Softmax { .. } | Op::Normalize { .. } => false,
             Op::Cumulative(..) | Op::Exclusive(..) | Op::SegmentScan { .. } => false,
         }
     }

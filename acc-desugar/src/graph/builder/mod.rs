@@ -8,7 +8,7 @@ mod prune;
 mod size;
 mod tensor;
 
-pub(crate) use tensor::{Windows, neutral};
+pub(crate) use tensor::{Pooled, Windows, neutral};
 
 use super::{Body, Graph, Node, Op, Source, Type, Value, Values};
 use acc_core::data::ScalarType;

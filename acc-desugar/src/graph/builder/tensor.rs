@@ -33,6 +33,16 @@ pub(crate) struct Windows {
     pub(crate) padded: bool,
 }
 
+/// The windows that are reduced: see [`Op::Pool`].
+pub(crate) struct Pooled {
+    pub(crate) start: Value,
+    pub(crate) places: Value,
+    pub(crate) window: Value,
+    pub(crate) stride: u32,
+    pub(crate) dilation: u32,
+    pub(crate) padded: bool,
+}
+
 impl Builder {
     pub(crate) fn constant(&mut self, l: Lit) -> Value {
         self.tensor(Op::Const(l), l.ty, 0)
@@ -369,6 +379,12 @@ impl Builder {
     pub(crate) fn convolve(&mut self, x: Value, filters: Value, places: Values, between: [Numbers; 2]) -> Value {
         let [strides, dilations] = between;
         self.like(Op::Convolve { x, filters, places, strides, dilations }, x)
+    }
+
+    /// The reductions of windows of an axis.
+    pub(crate) fn pool(&mut self, with: ReduceOp, x: Value, axis: u32, windows: Pooled) -> Value {
+        let Pooled { start, places, window, stride, dilation, padded } = windows;
+        self.like(Op::Pool { with, x, axis, start, places, window, stride, dilation, padded }, x)
     }
 
     pub(crate) fn clip(&mut self, x: Value, low: Lit, high: Lit) -> Value {

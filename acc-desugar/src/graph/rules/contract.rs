@@ -49,12 +49,18 @@ fn summed_again(b: &mut Builder, rows: Value) -> Option<Value> {
 /// The sum of products that are 0 where a condition fails, if one of the factors is 0 there, too.
 fn guarded(b: &mut Builder, rows: Value) -> Option<Value> {
     let mut checked = Vec::new();
-    let mut chosen = b.unchecked(rows, &mut checked);
-    // What has all extents is repeated along none.
-    while let Some(Op::Broadcast(x, _)) = b.def(chosen)
-        && b.axes(*x) == b.axes(chosen)
-    {
-        chosen = b.unchecked(*x, &mut checked);
+    let (mut chosen, mut path) = (b.unchecked(rows, &mut checked), Vec::new());
+    loop {
+        chosen = match b.def(chosen) {
+            // What has all extents is repeated along none.
+            Some(Op::Broadcast(x, _)) if b.axes(*x) == b.axes(chosen) => *x,
+            Some(Op::Transpose(x, _)) => {
+                path.push(chosen);
+                *x
+            }
+            _ => break,
+        };
+        chosen = b.unchecked(chosen, &mut checked);
     }
     let Op::Where(mask, then, zero) = *b.def(chosen)? else { return None };
     let is_zero = b.constant_of(origin_of_copies(b, zero)).is_some_and(|l| l == Lit::zero(l.ty));
@@ -64,8 +70,7 @@ fn guarded(b: &mut Builder, rows: Value) -> Option<Value> {
     let product = b.unchecked(then, &mut checked);
     let Op::Prim(PrimOp::MulP, args) = b.def(product)? else { return None };
     let [x, y] = args[..] else { return None };
-    let inner = b.rank(rows) - 1;
-    if [x, y].iter().any(|f| b.rank(*f) != b.rank(rows) || b.axes(*f) >> inner & 1 == 0) {
+    if [x, y].iter().any(|f| b.rank(*f) != b.rank(rows)) {
         return None;
     }
     let [left, right] = match () {
@@ -73,6 +78,12 @@ fn guarded(b: &mut Builder, rows: Value) -> Option<Value> {
         () if is_zero_outside(b, y, mask) => [y, x],
         () => return None,
     };
+    let moved = path.iter().rev().fold(Values::from_slice(&[left, right, mask]), |xs, v| moved_with(b, *v, &xs));
+    let [left, right, mask] = moved[..] else { return None };
+    let inner = b.rank(rows) - 1;
+    if [left, right].iter().any(|f| b.axes(*f) >> inner & 1 == 0) {
+        return None;
+    }
     // The sums wait for the checks, and not the factors: these need not be there in the end.
     let sums = b.contract(left, right, Some(mask), 1);
     Some(b.after_checks(sums, checked))

@@ -9,7 +9,9 @@
 mod bags;
 mod clip;
 pub(crate) mod contract;
+mod factors;
 mod normalize;
+mod pools;
 mod softmax;
 mod views;
 mod windows;
@@ -30,9 +32,10 @@ const RULES: &[&[(&str, Rule)]] = &[
         ("softmax", softmax::rule),
         ("normalize", normalize::rule),
         ("contract", contract::rule),
+        ("factors", factors::rule),
         ("bags", bags::rule),
     ],
-    &[("windows", windows::rule)],
+    &[("windows", windows::rule), ("pools", pools::rule)],
 ];
 
 /// How many nodes are looked at between two looks at the limits.

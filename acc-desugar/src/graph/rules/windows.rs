@@ -32,7 +32,7 @@ pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
 
 /// How a dimension of a tensor follows the axes of the space of a contraction.
 #[derive(Clone)]
-enum Along {
+pub(super) enum Along {
     /// It has an extent of 1.
     One,
     /// It is the axis.
@@ -43,23 +43,23 @@ enum Along {
 
 /// The index along an axis times a step.
 #[derive(Clone, Copy)]
-struct Term {
-    axis: usize,
-    len: Value,
-    step: i64,
+pub(super) struct Term {
+    pub(super) axis: usize,
+    pub(super) len: Value,
+    pub(super) step: i64,
 }
 
 /// A tensor that a factor is a view of.
 #[derive(Clone)]
-struct Viewed {
+pub(super) struct Viewed {
     value: Value,
-    along: Vec<Along>,
+    pub(super) along: Vec<Along>,
     /// The checks that the factor waits for.
-    checked: Vec<Value>,
+    pub(super) checked: Vec<Value>,
 }
 
 /// The tensor behind the views that a factor is, reads at windows among them or not.
-fn viewed(b: &Builder, factor: Value, windows: bool) -> Option<Viewed> {
+pub(super) fn viewed(b: &Builder, factor: Value, windows: bool) -> Option<Viewed> {
     let plain = |axes: Axes| -> Vec<Along> { axes.into_iter().map(|a| a.map_or(Along::One, Along::Axis)).collect() };
     let mut at = Viewed { value: factor, along: plain(varying(b, factor).axes), checked: Vec::new() };
     // The last tensor that is read at windows, or else the first one.
@@ -132,11 +132,11 @@ impl Viewed {
     }
 
     /// The tensor, after what the factor waited for.
-    fn after_checks(&self, b: &mut Builder) -> Value {
+    pub(super) fn after_checks(&self, b: &mut Builder) -> Value {
         b.after_checks(self.value, self.checked.clone())
     }
 
-    fn has(&self, axis: usize) -> bool {
+    pub(super) fn has(&self, axis: usize) -> bool {
         self.along.iter().any(|along| match along {
             Along::One => false,
             Along::Axis(k) => *k == axis,

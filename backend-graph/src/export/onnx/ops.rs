@@ -157,6 +157,7 @@ impl<'g> Exporter<'g> {
                 let (axes, step) = (self.w.ints(&[i64::from(*axis)]), self.w.ints(&[-1]));
                 self.w.node("Slice", &[&x, &start, &end, &axes, &step], Vec::new())
             }
+            Op::Pool { .. } => self.pooled(op)?,
             Op::Unfold { .. } | Op::Take { .. } | Op::Contract { .. } | Op::Convolve { .. } => self.windows(op)?,
             Op::Gather(x, at) => {
                 let (name, at, ty) = (self.value(*x)?, self.value(*at)?, self.scalar(*x));

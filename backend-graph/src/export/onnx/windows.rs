@@ -21,11 +21,11 @@ impl Exporter<'_> {
                     at = self.w.op2("Add", &at, &k);
                 }
                 let name = self.value(*x)?;
-                Ok(self.taken(&name, self.scalar(*x), i64::from(*axis), self.rank(*x), &at, *padded))
+                Ok(self.taken(&name, Lit::zero(self.scalar(*x)), i64::from(*axis), self.rank(*x), &at, *padded))
             }
             Op::Take { x, axis, at } => {
                 let (name, at) = (self.value(*x)?, self.value(*at)?);
-                Ok(self.taken(&name, self.scalar(*x), i64::from(*axis), self.rank(*x), &at, false))
+                Ok(self.taken(&name, Lit::zero(self.scalar(*x)), i64::from(*axis), self.rank(*x), &at, false))
             }
             Op::Contract { left, right, mask, axes } => {
                 let (x, y, ty) = (self.value(*left)?, self.value(*right)?, self.scalar(*left));
@@ -44,6 +44,28 @@ impl Exporter<'_> {
         }
     }
 
+    /// The elements of the windows along a new axis, reduced along it. Runtimes' own pools lose NaN.
+    pub(super) fn pooled(&mut self, op: &Op) -> Result<Name, Unsupported> {
+        let Op::Pool { with, x, axis, start, places, window, stride, dilation, padded } = op else {
+            return Err(Unsupported { what: format!("{} as a pool", op.name()) });
+        };
+        let (rank, ty, axis) = (self.rank(*x), self.scalar(*x), i64::from(*axis));
+        let mut at = self.value(*start)?;
+        for (len, step, other) in [(places, stride, 1), (window, dilation, 0)] {
+            let len = self.value(*len)?;
+            let (k, step) = (self.w.range(&len), self.w.int(i64::from(*step)));
+            let k = self.w.op2("Mul", &k, &step);
+            let k = self.unsqueezed(&k, &[other]);
+            at = self.w.op2("Add", &at, &k);
+        }
+        let x = self.value(*x)?;
+        let around = if *padded { with.neutral(ty) } else { Lit::zero(ty) };
+        let windows = self.taken(&x, around, axis, rank, &at, *padded);
+        let order = (0..=rank as i64).filter(|k| *k != axis + 1).chain([axis + 1]).collect();
+        let windows = self.w.node("Transpose", &[&windows], vec![ints_attribute("perm", order)]);
+        self.reduced(*with, &windows, ty, rank + 1)
+    }
+
     fn unsqueezed(&mut self, x: &Name, axes: &[i64]) -> Name {
         if axes.is_empty() {
             return x.clone();
@@ -60,11 +82,12 @@ impl Exporter<'_> {
         Ok(x)
     }
 
-    /// Slices at positions of an axis. Out of bounds, where there was no fault, are zeros if `padded`, and else none.
-    fn taken(&mut self, x: &Name, ty: T, axis: i64, rank: usize, at: &Name, padded: bool) -> Name {
-        let zero = self.w.literal(Lit::zero(ty));
+    /// Slices at positions of an axis. Out of bounds, where there was no fault, is what lies around the axis if `padded`, and else
+    /// nothing.
+    fn taken(&mut self, x: &Name, around: Lit, axis: i64, rank: usize, at: &Name, padded: bool) -> Name {
+        let around = self.w.literal(around);
         let (n, first) = (self.w.extent(x, axis), self.w.int(0));
-        let with_zero = self.w.with_one_more(x, axis, rank, &zero);
+        let with_around = self.w.with_one_more(x, axis, rank, &around);
         let at = if padded {
             let before = self.w.op2("Less", at, &first);
             self.w.node("Where", &[&before, &n, at], Vec::new())
@@ -73,7 +96,7 @@ impl Exporter<'_> {
             self.w.greater(at, &first)
         };
         let at = self.w.lesser(&at, &n);
-        self.w.node("Gather", &[&with_zero, &at], along(axis))
+        self.w.node("Gather", &[&with_around, &at], along(axis))
     }
 
     /// The windows times the filters, summed: `Conv` has groups that the model knows, and runtimes have it for `f32` alone.
@@ -98,7 +121,7 @@ impl Exporter<'_> {
             let [place, within] = positions;
             let place = self.unsqueezed(&place, &[1]);
             let at = self.w.op2("Add", &place, &within);
-            windows = self.taken(&windows, ty, axis, rank, &at, false);
+            windows = self.taken(&windows, Lit::zero(ty), axis, rank, &at, false);
             rank += 1;
         }
         // [image, group, filter, place.., channel, window..]

@@ -1,7 +1,7 @@
-//! Convolutions: by libtorch, or as a product of matrices with the windows stored one after the other.
+//! Convolutions: by libtorch, as a product of matrices with the windows stored one after the other, or as a sum of shifted images.
 
 use super::contract::{begun_with_zero, contract};
-use super::views::{Positions, unfold};
+use super::views::{Positions, slice, unfold};
 use crate::torch::TorchError;
 use acc_core::data::ScalarType;
 use tch::Tensor;
@@ -10,6 +10,11 @@ type Result<T> = std::result::Result<T, TorchError>;
 
 /// Windows are stored, as many as take no more bytes than this; of more, those of a part of the places at a time.
 const MAX_STORED_BYTES: i64 = 64 << 20;
+
+/// One filter of one channel is a sum of shifted images if it has so few elements,
+const MAX_SHIFTED_ELEMENTS: i64 = 16;
+/// and there are so many places: libtorch takes ten times as long for these.
+const MIN_SHIFTED_PLACES: i64 = 1 << 15;
 
 /// A convolution of `[image, group, channel, place..]` with `[group, filter, channel, window..]`: see
 /// [`Op::Convolve`](acc_desugar::graph::Op::Convolve).
@@ -37,6 +42,11 @@ impl Convolution<'_> {
         if window.iter().product::<i64>() > self.places.iter().product() {
             return self.by_windows(window);
         }
+        let few = window.iter().product::<i64>() <= MAX_SHIFTED_ELEMENTS;
+        let many = self.places.iter().product::<i64>() >= MIN_SHIFTED_PLACES;
+        if [*groups, *channels, *count] == [1; 3] && few && many {
+            return self.by_shifts(window);
+        }
         let x = self.x.f_reshape(joined(&[*images, groups * channels], around))?;
         let filters = self.filters.f_reshape(joined(&[groups * count, *channels], window))?;
         let none = vec![0i64; window.len()];
@@ -51,6 +61,28 @@ impl Convolution<'_> {
             *groups,
         )?;
         Ok(begun_with_zero(y)?.f_reshape(shape)?)
+    }
+
+    /// The images, shifted to each element of the filter and times it, added up.
+    fn by_shifts(&self, window: &[i64]) -> Result<Tensor> {
+        let mut sum: Option<Tensor> = None;
+        for element in 0..window.iter().product() {
+            let (mut image, mut factor, mut rest) = (self.x.shallow_clone(), self.filters.shallow_clone(), element);
+            let between = self.strides.iter().zip(&self.dilations);
+            for (k, ((extent, places), (stride, dilation))) in
+                window.iter().zip(&self.places).zip(between).enumerate().rev()
+            {
+                let at = rest % extent;
+                rest /= extent;
+                image = slice(&image, 3 + k, at * dilation, *places, *stride)?;
+                factor = slice(&factor, 3 + k, at, 1, 1)?;
+            }
+            sum = Some(match sum {
+                Some(mut sum) => sum.f_addcmul_(&image, &factor)?,
+                None => image.f_mul(&factor)?,
+            });
+        }
+        begun_with_zero(sum.ok_or_else(|| TorchError::new("a filter has no element"))?)
     }
 
     /// Windows of all places, or of one place of the first axis at a time, and their products with the filters.

@@ -3,6 +3,7 @@
 //! libtorch has no arithmetic on u16, u32 and u64: these are held as signed bits of the same width. Sums, products and
 //! bitwise operations are the same on these; order, division and shifts to the right are not.
 
+use super::bits;
 use crate::torch::TorchError;
 use crate::torch::numbers::WithNumber;
 use crate::torch::transfer::kind;
@@ -122,21 +123,7 @@ pub(crate) fn apply(
         PrimOp::SignumP => x.f_sign()?,
         PrimOp::NotP if ty == ScalarType::Bool => x.f_logical_not()?,
         PrimOp::NotP => x.f_bitwise_not()?,
-        PrimOp::PopCountP => population(&bits64(x, ty)?)?.f_to_kind(Kind::Int)?,
-        PrimOp::LeadingZerosP => {
-            let mut v = bits64(x, ty)?;
-            for shift in [1, 2, 4, 8, 16, 32] {
-                v = v.f_bitwise_or_tensor(&logical_shift(&v, shift)?)?;
-            }
-            let ones = population(&v)?;
-            ones.f_neg()?.add_number(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
-        }
-        PrimOp::TrailingZerosP => {
-            let v = bits64(x, ty)?;
-            // The ones below the lowest one bit; for zero all 64, of which the width counts.
-            let below = v.f_bitwise_not()?.f_bitwise_and_tensor(&v.sub_number(1)?)?;
-            population(&below)?.min_number(i64::from(ty.bits()))?.f_to_kind(Kind::Int)?
-        }
+        PrimOp::PopCountP | PrimOp::LeadingZerosP | PrimOp::TrailingZerosP => bits::count(p, x, ty)?,
         PrimOp::SqrtP => x.f_sqrt()?,
         PrimOp::ExpP => x.f_exp()?,
         PrimOp::LnP => x.f_log()?,
@@ -254,7 +241,8 @@ const MIN_STORED_ELEMENTS: usize = 1 << 13;
 /// What a comparison says of each pair. libtorch vectorises a comparison only if its output has the operands' type, so
 /// narrow numbers are compared into such an output, which is then converted; wide ones gain nothing.
 fn holds(ty: ScalarType, x: &Tensor, y: &Tensor, f: Comparison, into: ComparisonInto) -> Result<Tensor> {
-    let narrow = matches!(ty, ScalarType::F32 | ScalarType::I32 | ScalarType::U32);
+    use ScalarType as T;
+    let narrow = matches!(ty, T::F32 | T::I32 | T::U32 | T::Char | T::I16 | T::U16);
     if !narrow || x.numel().max(y.numel()) < MIN_STORED_ELEMENTS || x.device() != tch::Device::Cpu {
         return Ok(f(x, y)?);
     }
@@ -315,27 +303,4 @@ fn shift_right(ty: ScalarType, x: &Tensor, y: &Tensor) -> Result<Tensor> {
         }
         _ => x.f_bitwise_right_shift(y)?,
     })
-}
-
-/// The bits, zero-extended to 64.
-fn bits64(x: &Tensor, ty: ScalarType) -> Result<Tensor> {
-    let wide = x.f_to_kind(Kind::Int64)?;
-    Ok(match ty.bits() {
-        64 => wide,
-        bits => wide.and_number((1i64 << bits) - 1)?,
-    })
-}
-
-fn logical_shift(v: &Tensor, by: i64) -> Result<Tensor> {
-    let mask = ((1u64 << (64 - by)) - 1) as i64;
-    v.shr_number(by)?.and_number(mask)
-}
-
-/// The number of one bits of 64-bit words, by adding neighbours (Hacker's Delight, section 5-1).
-fn population(v: &Tensor) -> Result<Tensor> {
-    let pairs = v.f_sub(&logical_shift(v, 1)?.and_number(0x5555_5555_5555_5555i64)?)?;
-    let fours = 0x3333_3333_3333_3333i64;
-    let nibbles = pairs.and_number(fours)?.f_add(&logical_shift(&pairs, 2)?.and_number(fours)?)?;
-    let bytes = nibbles.f_add(&logical_shift(&nibbles, 4)?)?.and_number(0x0f0f_0f0f_0f0f_0f0fi64)?;
-    logical_shift(&bytes.mul_number(0x0101_0101_0101_0101i64)?, 56)
 }

@@ -31,6 +31,8 @@ pub(crate) fn select_lanes(c: &Tensor, t: &Tensor, e: &Tensor) -> Result<Tensor>
 pub(crate) fn selected(c: &Tensor, t: &Tensor, e: &Tensor, place: Option<&Tensor>) -> Result<Tensor> {
     let kind = t.f_kind()?;
     let bits = match kind {
+        Kind::Bool | Kind::Uint8 | Kind::Int8 => Some(Kind::Int8),
+        Kind::Int16 | Kind::Half => Some(Kind::Int16),
         Kind::Int | Kind::Float => Some(Kind::Int),
         Kind::Int64 | Kind::Double => Some(Kind::Int64),
         _ => None,

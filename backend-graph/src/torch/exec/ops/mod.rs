@@ -1,14 +1,17 @@
 //! Everything but element-wise operations and control.
 
+mod bits;
 pub(crate) mod cast;
 mod contract;
 mod convolve;
 mod elementwise;
 pub(crate) mod masks;
 mod normalize;
+mod pool;
 mod reduce;
 mod segments;
 mod softmax;
+mod sort;
 mod strided;
 pub(crate) mod views;
 
@@ -23,8 +26,10 @@ use contract::contract;
 use convolve::Convolution;
 use masks::{any, selected};
 use normalize::{Affine, normalize};
+use pool::Pool;
 use reduce::{arg_extreme, cumulative, exclusive, ordered, reduce, unordered};
 use softmax::softmax;
+use sort::sort;
 use tch::{Kind, Tensor};
 use views::{Positions, clamp, gather, iota, outside, pad, positions, select, slice, take, unfold};
 
@@ -150,6 +155,13 @@ impl Run<'_> {
                 let factors = [self.tensor(*left)?, self.tensor(*right)?];
                 contract(factors, mask, *axes as usize, self.scalar(*left))?
             }
+            Op::Pool { with, x, axis, start, places, window, stride, dilation, padded } => {
+                let [start, places, window] = [*start, *places, *window].map(|n| self.size(n));
+                let (start, places, window) = (start?, places?, window?);
+                let (stride, dilation) = (i64::from(*stride), i64::from(*dilation));
+                let (with, ty, axis, padded) = (*with, self.scalar(*x), *axis as usize, *padded);
+                Pool { with, ty, axis, start, places, window, stride, dilation, padded }.run(self.tensor(*x)?)?
+            }
             Op::Convolve { x, filters, places, strides, dilations } => {
                 let [strides, dilations] = [strides, dilations].map(|n| n.iter().map(|n| i64::from(*n)).collect());
                 let (x, filters, ty) = (self.tensor(*x)?, self.tensor(*filters)?, self.scalar(*x));
@@ -203,9 +215,7 @@ impl Run<'_> {
 
     /// A tensor sorted along its innermost axis, and the positions that the elements had.
     pub(crate) fn sort(&self, x: Value) -> Result<[Tensor; 2]> {
-        let keys = with_one_nan(&ordered(self.tensor(x)?, self.scalar(x))?)?;
-        let (sorted, at) = narrowed(&keys)?.f_sort_stable(true, -1, false)?;
-        Ok([unordered(&sorted.f_to_kind(keys.f_kind()?)?, self.scalar(x))?, at])
+        sort(self.tensor(x)?, self.scalar(x))
     }
 
     /// Whether the divisor of an operation is a literal, which then needs no guard unless it is -1.
@@ -220,36 +230,6 @@ impl Run<'_> {
             _ => None,
         }
     }
-}
-
-/// So many keys are worth a look at how large they are.
-const MANY_KEYS: usize = 1 << 15;
-
-/// Integers of 64 bits as narrower ones, if a row of many holds no larger ones: libtorch sorts these faster on a CPU.
-fn narrowed(keys: &Tensor) -> Result<Tensor> {
-    let wide = keys.f_kind()? == Kind::Int64 && keys.device() == tch::Device::Cpu;
-    if !wide || keys.dim() != 1 || keys.numel() < MANY_KEYS {
-        return Ok(keys.shallow_clone());
-    }
-    let (least, greatest) = keys.f_aminmax(None, false)?;
-    let range = least.f_int64_value(&[])?..=greatest.f_int64_value(&[])?;
-    let fits = |low: i64, high: i64| low <= *range.start() && *range.end() <= high;
-    Ok(if fits(i16::MIN.into(), i16::MAX.into()) {
-        keys.f_to_kind(Kind::Int16)?
-    } else if fits(i32::MIN.into(), i32::MAX.into()) {
-        keys.f_to_kind(Kind::Int)?
-    } else {
-        keys.shallow_clone()
-    })
-}
-
-/// On a CUDA device libtorch sorts floats by their bits, so that a NaN with its sign set comes before all numbers; every
-/// NaN becomes the one without sign, which comes after them, as on a CPU.
-fn with_one_nan(keys: &Tensor) -> Result<Tensor> {
-    if keys.device() == tch::Device::Cpu || !keys.is_floating_point() {
-        return Ok(keys.shallow_clone());
-    }
-    Ok(keys.f_masked_fill(&keys.f_isnan()?, f64::NAN)?)
 }
 
 /// Whether a tensor is one number repeated, as far as that is known without waiting for a device.
