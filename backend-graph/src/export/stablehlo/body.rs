@@ -169,11 +169,9 @@ impl<'g> Emitter<'g> {
                 Some(n) => Size::Number(n),
                 None => Size::Device(Tensor { root: t.root.or(outermost.then_some(v)), ..t }),
             }),
-            Held::Tensor(t) if t.rank() == 0 => Held::Tensor(Tensor {
-                root: t.root.or(outermost.then_some(v)),
-                number: t.number.or(number),
-                ..t
-            }),
+            Held::Tensor(t) if t.rank() == 0 => {
+                Held::Tensor(Tensor { root: t.root.or(outermost.then_some(v)), number: t.number.or(number), ..t })
+            }
             other => other,
         };
         if let Some(s) = self.scopes.get_mut(scope) {

@@ -148,7 +148,7 @@ impl<'g> Emitter<'g> {
         }
         let mut forms: Vec<Form> = carried.iter().filter_map(Carried::form).collect();
         forms.push(Form::scalar(T::I64));
-        let mut all = self.w.general(&Operation::plain("if"), &[cond.clone()], &regions, &forms)?;
+        let mut all = self.w.general(&Operation::plain("if"), std::slice::from_ref(cond), &regions, &forms)?;
         if let Some(fault) = all.pop() {
             self.add_fault(&fault)?;
         }

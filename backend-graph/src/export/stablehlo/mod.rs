@@ -120,12 +120,7 @@ pub fn stablehlo(
 }
 
 /// The module with one function.
-fn function(
-    graph: &Graph,
-    w: writer::Writer,
-    arguments: &[(String, Tensor)],
-    results: &[(String, Tensor)],
-) -> String {
+fn function(graph: &Graph, w: writer::Writer, arguments: &[(String, Tensor)], results: &[(String, Tensor)]) -> String {
     let mut out = String::new();
     let named = |all: &[(String, Tensor)]| all.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>().join(", ");
     let _ = writeln!(out, "// main({}) -> ({})", named(arguments), named(results));

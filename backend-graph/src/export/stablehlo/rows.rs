@@ -112,13 +112,7 @@ impl Emitter<'_> {
     }
 
     /// The sums of products along the innermost axes.
-    pub(super) fn contracted(
-        &mut self,
-        left: &Tensor,
-        right: &Tensor,
-        mask: Option<&Tensor>,
-        axes: usize,
-    ) -> Result {
+    pub(super) fn contracted(&mut self, left: &Tensor, right: &Tensor, mask: Option<&Tensor>, axes: usize) -> Result {
         let rank = left.rank().saturating_sub(axes);
         if let Some(mask) = mask {
             // A factor that is infinite or NaN must not show where the mask is false.

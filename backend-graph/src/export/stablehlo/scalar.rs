@@ -66,14 +66,9 @@ impl Writer {
             P::FloorP => self.unary("floor", x),
             P::CeilP => self.unary("ceil", x),
             P::RoundP => self.unary("round_nearest_even", x),
-            P::AsinP
-            | P::AcosP
-            | P::AtanP
-            | P::SinhP
-            | P::CoshP
-            | P::AsinhP
-            | P::AcoshP
-            | P::AtanhP => self.of_chlo(p.name(), x),
+            P::AsinP | P::AcosP | P::AtanP | P::SinhP | P::CoshP | P::AsinhP | P::AcoshP | P::AtanhP => {
+                self.of_chlo(p.name(), x)
+            }
             P::TruncP => {
                 let zero = self.small(0, ty)?;
                 let (negative, up) = (self.compare("LT", x, &zero)?, self.unary("ceil", x)?);

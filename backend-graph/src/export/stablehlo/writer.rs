@@ -390,8 +390,7 @@ impl Writer {
             return self.zeros(ScalarType::I64, &[0]);
         }
         let shape = Shape::from_slice(&[numbers.len() as i64]);
-        let text =
-            format!("stablehlo.constant dense<{}> : {}", list(numbers), tensor_type(&shape, ScalarType::I64));
+        let text = format!("stablehlo.constant dense<{}> : {}", list(numbers), tensor_type(&shape, ScalarType::I64));
         self.define(&text, shape, ScalarType::I64)
     }
 
