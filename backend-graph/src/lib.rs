@@ -47,6 +47,11 @@ pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Grap
     flattened(pipeline::GRAPH, program, &pipeline::graph_settings(rules, faults, &RunLimits::none()))
 }
 
+/// The graph that a program becomes by these rules, which detects faults, until a limit; verified.
+pub fn graph_within(program: &Program, rules: &Rules, limits: &RunLimits) -> Result<Graph, Error> {
+    flattened(pipeline::GRAPH, program, &pipeline::graph_settings(rules, Faults::Detect, limits))
+}
+
 /// The graph that a program becomes by these passes; verified.
 pub(crate) fn flattened(passes: &[Pass], program: &Program, settings: &Settings<'_>) -> Result<Graph, Error> {
     let Stage::Graph(graph) = pass::run(passes, program, settings)? else {

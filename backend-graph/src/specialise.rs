@@ -14,9 +14,10 @@ use std::fmt;
 /// What is known of a graph's values when a module is written.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Specialisation {
-    /// The extents of tensors that are computed before the module runs.
+    /// The extents of tensors that are computed before the module runs; of sizes that are scalars of the device, none.
     pub shapes: HashMap<Value, Vec<i64>>,
-    /// Numbers: of sizes, of tensors of rank 0 of `i64` or `bool`, and of [`Op::Nonzero`] how many positions it finds.
+    /// Numbers: of sizes, of tensors of rank 0 of `i64` or `bool`, of [`Op::Nonzero`] how many positions it
+    /// finds, and of checks that were made, 0.
     ///
     /// [`Op::Nonzero`]: acc_desugar::graph::Op::Nonzero
     pub numbers: HashMap<Value, i64>,
@@ -71,8 +72,8 @@ impl Specialisation {
 pub enum Need {
     /// Look at a number, as [`Specialisation::numbers`] has them.
     Number(Value),
-    /// Run the loop that defines this value step by step: a step changes extents.
-    Loop(Value),
+    /// Run the node that defines this value: a loop whose steps change extents, step by step, or a trace.
+    Node(Value),
 }
 
 /// Why a text does not say what the arguments of a program are.

@@ -2,10 +2,14 @@
 //!
 //! `ACC_BLESS=1` writes the modules there are now.
 
+use acc_core::data::ScalarType;
 use acc_core::ir::Program;
 use acc_core::text::verified_test_file;
 use acc_desugar::graph::{Body, Node};
+use backend_graph::export::stablehlo::Options;
+use backend_graph::export::stablehlo::stage::{Next, Stage, stage, steps};
 use backend_graph::specialise::{Argument, arguments};
+use backend_graph::{Graph, Specialisation};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -141,4 +145,74 @@ fn a_shape_that_is_too_large_is_an_error() {
     let large = [Argument::Extents(vec![1 << 30])];
     let error = backend_graph::stablehlo_of(&program, &large).unwrap_err().to_string();
     assert!(error.contains("too large"), "{error}");
+}
+
+/// The graph of a program, and what is known of it for these extents.
+fn specialised(name: &str, extents: &str) -> (Graph, Specialisation) {
+    let program = program(name);
+    let graph = backend_graph::graph_of(&program).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let types: Vec<_> = program.param_types().cloned().collect();
+    let known = Specialisation::new(&graph, &types, &arguments(&program, extents).unwrap());
+    (graph, known)
+}
+
+/// What a run knows after a stage, if this is the number that the host was to look at.
+fn after(mut known: Specialisation, stage: &Stage, number: i64) -> Specialisation {
+    known.numbers.extend(stage.numbers.iter().copied());
+    for output in &stage.outputs {
+        known.shapes.extend(output.value.map(|v| (v, output.extents.clone())));
+    }
+    if let Next::Number(v) = stage.next {
+        known.numbers.insert(v, number);
+    }
+    known
+}
+
+#[test]
+fn a_number_that_an_extent_depends_on_ends_a_stage() {
+    let (graph, mut known) = specialised("structure/graph/filter", "a0=5");
+    let first = stage(&graph, &[&graph.body], &known, Options::default()).unwrap();
+    assert!(matches!(first.next, Next::Number(_)), "{:?}", first.next);
+    assert_eq!(first.outputs.last().map(|o| (o.value, &o.extents[..])), Some((None, &[][..])));
+    known = after(known, &first, 3);
+    let second = stage(&graph, &[&graph.body], &known, Options::default()).unwrap();
+    assert!(matches!(&second.next, Next::Results(all) if !all.is_empty()), "{:?}", second.next);
+    assert!(second.text.unwrap().contains("tensor<3x"), "what is left has three elements");
+    // What the first stage made for the second one is taken, and not computed again.
+    let made: Vec<_> = first.outputs.iter().filter_map(|o| o.value).collect();
+    assert!(!made.is_empty() && made.iter().any(|v| second.inputs.contains(v)), "{made:?}, {:?}", second.inputs);
+}
+
+#[test]
+fn a_loop_whose_steps_change_extents_is_the_hosts() {
+    let (graph, known) = specialised("control/E-CF-07-awhile-doubles", "xs=3,limit=20");
+    let first = stage(&graph, &[&graph.body], &known, Options::default()).unwrap();
+    let Next::Node(v) = first.next else { panic!("{:?}", first.next) };
+    let node = graph.body.nodes.iter().find(|n| n.results.contains(&v)).expect("the loop");
+    let steps = steps(&graph, &[&graph.body], node, &after(known, &first, 0), Options::default());
+    assert!(steps.is_err(), "no number of steps is one module");
+}
+
+#[test]
+fn a_run_that_can_be_stopped_takes_some_steps_of_a_loop_at_a_time() {
+    let options = Options { interruptible: true, ..Options::default() };
+    for name in ["structure/graph/awhile", "control/collatz"] {
+        let extents = if name == "control/collatz" { "ns=4" } else { "a0=3" };
+        let (graph, known) = specialised(name, extents);
+        let whole = stage(&graph, &[&graph.body], &known, Options::default()).unwrap();
+        assert!(matches!(whole.next, Next::Results(_)), "{name}: {:?}", whole.next);
+        let first = stage(&graph, &[&graph.body], &known, options).unwrap();
+        let Next::Node(v) = first.next else { panic!("{name}: {:?}", first.next) };
+        let node = graph.body.nodes.iter().find(|n| n.results.contains(&v)).expect("the loop");
+        let some = steps(&graph, &[&graph.body], node, &after(known, &first, 0), options).unwrap();
+        assert!(some.budget, "{name}");
+        assert_eq!(some.outputs.last().map(|o| o.ty), Some(ScalarType::Bool), "{name}: whether the loop goes on");
+    }
+}
+
+#[test]
+fn what_is_known_to_be_a_fault_needs_no_module() {
+    let (graph, known) = specialised("structure/graph/reshape-to-half-as-many-rows", "a0=3x4");
+    let only = stage(&graph, &[&graph.body], &known, Options::default()).unwrap();
+    assert_eq!((only.next, only.text), (Next::Fault, None));
 }

@@ -1,11 +1,11 @@
 //! Bodies: which nodes are written where, on demand, and the faults found on the way.
 
 use super::writer::{Form, OUTERMOST, Result, Tensor, Writer};
-use super::{Need, Stop};
+use super::{Need, Options, Stop};
 use crate::Specialisation;
 use crate::export::demand::certain;
-use acc_core::data::Prim;
-use acc_desugar::graph::{Body, Graph, Node, Op, Shapes, Value};
+use acc_core::data::{Prim, ScalarType};
+use acc_desugar::graph::{Body, Graph, Node, Op, Shapes, Type, Value};
 use std::collections::HashMap;
 
 /// A size, as it is known when a module is written.
@@ -30,7 +30,12 @@ pub(super) struct Emitter<'g> {
     pub(super) w: Writer,
     pub(super) graph: &'g Graph,
     known: &'g Specialisation,
+    pub(super) options: Options,
+    /// The tensors that were computed before, in the order of their first use.
+    pub(super) inputs: Vec<(Value, Tensor)>,
     scopes: Vec<Scope<'g>>,
+    /// Whether what is written is what many elements do at a time.
+    of_elements: bool,
     /// Of each open region the first fault found in it: 0, or 1 and the place of a check.
     faults: Vec<Option<Tensor>>,
     places: HashMap<Value, i64>,
@@ -47,6 +52,8 @@ struct Scope<'g> {
     waiting: HashMap<Value, &'g Node>,
     /// The depth of the region that it is written in.
     depth: usize,
+    /// Whether the body, and those around it, are evaluated once: what it computes can be kept for the next module.
+    once: bool,
 }
 
 /// The checks of a graph in the order of its nodes, each by the first value that its node defines. The place of a check
@@ -66,14 +73,17 @@ pub(super) fn checks(graph: &Graph) -> Vec<&Node> {
 }
 
 impl<'g> Emitter<'g> {
-    pub(super) fn new(graph: &'g Graph, known: &'g Specialisation) -> Emitter<'g> {
+    pub(super) fn new(graph: &'g Graph, known: &'g Specialisation, options: Options) -> Emitter<'g> {
         let places = checks(graph).into_iter().zip(1..);
         let places = places.filter_map(|(n, place)| Some((*n.results.first()?, place))).collect();
         Emitter {
             w: Writer::new(),
             graph,
             known,
+            options,
+            inputs: Vec::new(),
             scopes: Vec::new(),
+            of_elements: false,
             faults: vec![None],
             places,
             shapes: Shapes::of(graph),
@@ -85,6 +95,9 @@ impl<'g> Emitter<'g> {
 
     /// A value, which is written now if it waited to be needed.
     pub(super) fn held(&mut self, v: Value) -> Result<Held> {
+        if let Some(held) = self.known_before(v) {
+            return Ok(held);
+        }
         for (k, s) in self.scopes.iter().enumerate().rev() {
             if let Some(held) = s.held.get(&v) {
                 return Ok(held.clone());
@@ -99,6 +112,37 @@ impl<'g> Emitter<'g> {
             }
         }
         Err(Stop::Defect("a value that is not defined"))
+    }
+
+    /// A value that was computed before the module.
+    fn known_before(&mut self, v: Value) -> Option<Held> {
+        let number = self.known.numbers.get(&v).copied();
+        let ty = self.graph.ty(v);
+        match (ty, number, self.known.shapes.get(&v)) {
+            (Type::Token, Some(_), _) => Some(Held::Token),
+            (Type::Size, Some(n), _) => Some(Held::Size(Size::Number(n))),
+            (Type::Size, None, Some(_)) => Some(Held::Size(Size::Device(self.input(v, &[], ScalarType::I64)))),
+            (Type::Tensor { scalar, .. }, number, Some(shape)) => {
+                let t = self.input(v, shape, scalar);
+                Some(Held::Tensor(Tensor { number: number.filter(|_| t.rank() == 0), ..t }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a value was computed before the module.
+    pub(super) fn is_known(&self, v: Value) -> bool {
+        self.known.shapes.contains_key(&v)
+    }
+
+    fn input(&mut self, v: Value, shape: &[i64], ty: ScalarType) -> Tensor {
+        if let Some((_, t)) = self.inputs.iter().find(|(known, _)| *known == v) {
+            return t.clone();
+        }
+        let t = self.w.fresh(&Form { shape: shape.into(), ty });
+        let t = Tensor { root: Some(v).filter(|_| shape.is_empty()), ..t };
+        self.inputs.push((v, t.clone()));
+        t
     }
 
     pub(super) fn tensor(&mut self, v: Value) -> Result {
@@ -162,7 +206,7 @@ impl<'g> Emitter<'g> {
     }
 
     fn define(&mut self, scope: usize, v: Value, held: Held) {
-        let outermost = self.w.depth() == OUTERMOST;
+        let outermost = self.runs_once(scope);
         let number = self.known.numbers.get(&v).copied().filter(|_| outermost);
         let held = match held {
             Held::Size(Size::Device(t)) => Held::Size(match number {
@@ -179,21 +223,51 @@ impl<'g> Emitter<'g> {
         }
     }
 
+    /// Whether what is written in a body now is evaluated once, and outside of regions.
+    fn runs_once(&self, scope: usize) -> bool {
+        self.w.depth() == OUTERMOST && self.scopes.get(scope).is_some_and(|s| s.once)
+    }
+
+    /// Whether the host can take part here.
+    pub(super) fn at_host(&self) -> bool {
+        self.runs_once(self.scopes.len().saturating_sub(1))
+    }
+
     /// What is known of a node's first value beforehand.
     pub(super) fn known(&self, v: Value) -> Option<i64> {
-        self.known.numbers.get(&v).copied().filter(|_| self.w.depth() == OUTERMOST)
+        self.known.numbers.get(&v).copied().filter(|_| self.at_host())
     }
 
     // ---- bodies
 
-    /// Writes a body's nodes where the writer stands; its results.
+    /// Writes a body's nodes where the writer stands; its results. It may be written again elsewhere.
     pub(super) fn inline(&mut self, body: &'g Body, params: Vec<Held>) -> Result<Vec<Held>> {
         let scope = self.scopes.len();
         let held = body.params.iter().copied().zip(params).collect();
-        self.scopes.push(Scope { held, waiting: HashMap::new(), depth: self.w.depth() });
+        self.scopes.push(Scope { held, waiting: HashMap::new(), depth: self.w.depth(), once: false });
         let done = self.nodes(body, scope);
         self.scopes.truncate(scope);
         done
+    }
+
+    /// The same of a body that is written here alone.
+    pub(super) fn inline_once(&mut self, body: &'g Body) -> Result<Vec<Held>> {
+        let scope = self.scopes.len();
+        self.enter(body);
+        // Where it stops what it computed so far is kept.
+        let results = self.nodes(body, scope)?;
+        self.scopes.truncate(scope);
+        Ok(results)
+    }
+
+    /// Opens a body whose nodes are all written on demand.
+    pub(super) fn enter(&mut self, body: &'g Body) {
+        let mut waiting = HashMap::new();
+        for n in &body.nodes {
+            waiting.extend(n.results.iter().map(|r| (*r, n)));
+        }
+        let once = self.scopes.is_empty() || self.at_host();
+        self.scopes.push(Scope { held: HashMap::new(), waiting, depth: self.w.depth(), once });
     }
 
     fn nodes(&mut self, body: &'g Body, scope: usize) -> Result<Vec<Held>> {
@@ -204,21 +278,50 @@ impl<'g> Emitter<'g> {
             }
         }
         for (n, certain) in body.nodes.iter().zip(certain) {
-            if certain {
+            if certain && !self.is_done(n) {
                 acc_core::grow_stack(|| self.write(n, scope))?;
             }
         }
         body.results.iter().map(|v| self.held(*v)).collect()
     }
 
-    /// The graph's body; its results, and the fault found.
-    pub(super) fn outermost(&mut self, body: &'g Body, params: Vec<Held>) -> Result<(Vec<Held>, Tensor)> {
-        let results = self.inline(body, params)?;
-        let fault = match self.faults.pop().flatten() {
-            Some(fault) => fault,
-            None => self.w.int(0)?,
-        };
-        Ok((results, fault))
+    /// Whether all that a node defines is held, or was computed before the module.
+    pub(super) fn is_done(&self, node: &Node) -> bool {
+        let known = |v: &Value| self.known.shapes.contains_key(v) || self.known.numbers.contains_key(v);
+        let held = |v: &Value| self.scopes.iter().any(|s| s.held.contains_key(v));
+        node.results.iter().all(|v| known(v) || held(v))
+    }
+
+    /// What was computed once, and outside of regions, and was not known before.
+    pub(super) fn computed(&self) -> Vec<(Value, Held)> {
+        let once = self.scopes.iter().filter(|s| s.once && s.depth == OUTERMOST);
+        let mut all: Vec<(Value, Held)> = once.flat_map(|s| s.held.iter().map(|(v, h)| (*v, h.clone()))).collect();
+        all.sort_by_key(|(v, _)| *v);
+        all
+    }
+
+    /// Leaves the regions that writing stopped in.
+    pub(super) fn leave_regions(&mut self) {
+        self.w.abandon(OUTERMOST);
+        self.faults.truncate(OUTERMOST);
+    }
+
+    /// The fault found so far, if anything was looked at.
+    pub(super) fn outermost_fault(&mut self) -> Option<Tensor> {
+        self.faults.first().cloned().flatten()
+    }
+
+    /// Writes what many elements do at a time: the host cannot take part.
+    pub(super) fn for_elements<T>(&mut self, write: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let around = std::mem::replace(&mut self.of_elements, true);
+        let done = self.inside(write);
+        self.of_elements = around;
+        done
+    }
+
+    /// Whether the host has to run a loop, to look at limits between its steps, or at least to choose the branch around it.
+    pub(super) fn must_stop(&self) -> bool {
+        self.options.interruptible && !self.of_elements
     }
 
     // ---- regions

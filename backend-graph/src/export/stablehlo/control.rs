@@ -1,10 +1,10 @@
 //! Branches and loops. Their regions read the values around them.
 
 use super::body::{Emitter, Held, Size};
-use super::writer::{Form, OUTERMOST, Operation, Result, Shape, Tensor};
+use super::writer::{Form, Operation, Result, Shape, Tensor};
 use super::{Need, Stop};
 use acc_core::data::ScalarType as T;
-use acc_desugar::graph::{Body, Extent, Node, Value, Values};
+use acc_desugar::graph::{Body, Extent, Node, Op, Value};
 
 /// How a value goes from one step of a loop to the next, or comes out of a branch.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,7 +114,7 @@ impl<'g> Emitter<'g> {
             Held::Token => (None, None),
         };
         if let Some(n) = number {
-            return self.inline(if n != 0 { then } else { other }, Vec::new());
+            return self.inline_once(if n != 0 { then } else { other });
         }
         let cond = self.condition(&cond)?;
         // Which branch is taken tells what the extents are.
@@ -166,23 +166,61 @@ impl<'g> Emitter<'g> {
     ) -> Result<Vec<Held>> {
         let state = init.iter().map(|v| self.held(*v)).collect::<Result<Vec<Held>>>()?;
         // What the first test needs is written here, before the loop.
-        let more = self.tested(test, state.clone())?;
+        let more = match self.tested(test, state.clone()) {
+            Err(Stop::Local) => return Err(self.host_runs(node)),
+            more => more?,
+        };
         if let Held::Size(Size::Number(0)) = more {
             return Ok(state);
         }
         let more = self.condition(&more)?;
+        match self.loop_from(&node.results, init, [test, step], &state, &more, None) {
+            // Its extents change, or follow from what it computes.
+            Err(Stop::Local) => Err(self.host_runs(node)),
+            done => done.map(|(state, _)| state),
+        }
+    }
+
+    /// At most `budget` steps of a loop from a state, which the parameters of its step are; the next state, and whether the
+    /// loop goes on.
+    pub(super) fn steps(
+        &mut self,
+        results: &[Value],
+        [test, step]: [&'g Body; 2],
+        budget: &Tensor,
+    ) -> Result<(Vec<Held>, Tensor)> {
+        let state = step.params.iter().map(|v| self.held(*v)).collect::<Result<Vec<Held>>>()?;
+        let more = self.tested(test, state.clone())?;
+        let more = self.condition(&more)?;
+        self.loop_from(results, &step.params, [test, step], &state, &more, Some(budget))
+    }
+
+    /// A loop from a state, written until it is known what a step changes.
+    fn loop_from(
+        &mut self,
+        results: &[Value],
+        init: &[Value],
+        bodies: [&'g Body; 2],
+        state: &[Held],
+        more: &Tensor,
+        budget: Option<&Tensor>,
+    ) -> Result<(Vec<Held>, Tensor)> {
         let mut carried = state.iter().map(Carried::of).collect::<Result<Vec<Carried>>>()?;
         for _ in 0..MAX_ROUNDS {
-            match self.inside(|e| e.loop_of(node, init, [test, step], &state, &more, &carried)) {
+            match self.inside(|e| e.loop_of(results, init, bodies, state, more, &carried, budget)) {
                 Err(Stop::Again(changed)) => carried = changed,
-                Err(Stop::Local | Stop::Shapes | Stop::TooLarge(_)) => break,
+                Err(Stop::Shapes | Stop::TooLarge(_)) => return Err(Stop::Local),
                 done => return done,
             }
         }
-        // Its extents change, or follow from what it computes.
+        Err(Stop::Local)
+    }
+
+    /// That the host must run a node, if it can.
+    pub(super) fn host_runs(&self, node: &Node) -> Stop {
         match node.results.first() {
-            Some(v) if self.w.depth() == OUTERMOST => Err(Stop::Host(Need::Loop(*v))),
-            _ => Err(Stop::Local),
+            Some(v) if self.at_host() => Stop::Host(Need::Node(*v)),
+            _ => Stop::Local,
         }
     }
 
@@ -191,23 +229,25 @@ impl<'g> Emitter<'g> {
         results.into_iter().next().ok_or(Stop::Defect("a test without a result"))
     }
 
+    #[allow(clippy::too_many_arguments, reason = "a loop has so many parts")]
     fn loop_of(
         &mut self,
-        node: &'g Node,
+        results: &[Value],
         init: &[Value],
         [test, step]: [&'g Body; 2],
         state: &[Held],
         more: &Tensor,
         carried: &[Carried],
-    ) -> Result<Vec<Held>> {
+        budget: Option<&Tensor>,
+    ) -> Result<(Vec<Held>, Tensor)> {
         let operands = self.carry_all(state, carried)?;
-        let mut all = self.looped(operands, more, |e, inside| {
+        let (all, more) = self.looped(operands, more, budget, |e, inside| {
             let next = e.inline(step, Self::carried(carried, inside))?;
             let mut changed = Vec::new();
             for (k, (next, before)) in next.iter().zip(carried).enumerate() {
                 let sides = (init.get(k), step.results.get(k));
                 let (Some(v), Some(w)) = sides else { return Err(Stop::Defect("a state without a value")) };
-                changed.push(e.joined(&node.results, k, [(*v, before), (*w, &Carried::of(next)?)])?);
+                changed.push(e.joined(results, k, [(*v, before), (*w, &Carried::of(next)?)])?);
             }
             if changed != carried {
                 return Err(Stop::Again(changed));
@@ -216,69 +256,91 @@ impl<'g> Emitter<'g> {
             let more = e.tested(test, next)?;
             Ok((e.condition(&more)?, out))
         })?;
-        all.truncate(carried.len());
-        Ok(Self::carried(carried, &all))
+        Ok((Self::carried(carried, &all), more))
     }
 
-    /// A loop from tensors while a scalar is true and there is no fault; `step` writes what the next ones are.
+    /// A loop from tensors while a scalar is true and there is no fault, of at most `budget` steps if that is given; `step`
+    /// writes what the next ones are. What they are in the end, and whether the scalar is true.
     fn looped(
         &mut self,
         mut operands: Vec<Tensor>,
         more: &Tensor,
+        budget: Option<&Tensor>,
         step: impl FnOnce(&mut Self, &[Tensor]) -> Result<(Tensor, Vec<Tensor>)>,
-    ) -> Result<Vec<Tensor>> {
+    ) -> Result<(Vec<Tensor>, Tensor)> {
         let count = operands.len();
         operands.push(more.clone());
         operands.push(self.w.int(0)?);
+        operands.extend(budget.cloned());
         let forms: Vec<Form> = operands.iter().map(Tensor::form).collect();
+        let missing = || Stop::Defect("a loop has a condition");
         let inside = self.open(&forms);
-        let [.., more, fault] = &inside[..] else { return Err(Stop::Defect("a loop has a condition")) };
+        let [more, fault, left @ ..] = inside.get(count..).unwrap_or(&[]) else { return Err(missing()) };
         let none = self.w.int(0)?;
         let fine = self.w.compare("EQ", fault, &none)?;
-        let goes_on = self.w.binary("and", more, &fine)?;
+        let mut goes_on = self.w.binary("and", more, &fine)?;
+        for n in left {
+            let some = self.w.compare("GT", n, &none)?;
+            goes_on = self.w.binary("and", &goes_on, &some)?;
+        }
         let test = self.close(&[goes_on]);
         let inside = self.open(&forms);
-        let [state @ .., _, fault] = &inside[..] else { return Err(Stop::Defect("a loop has a condition")) };
-        let (more, mut next) = step(self, state)?;
+        let [_, fault, left @ ..] = inside.get(count..).unwrap_or(&[]) else { return Err(missing()) };
+        let (more, mut next) = step(self, inside.get(..count).unwrap_or(&[]))?;
         next.push(more);
         next.push(self.fault_here(fault)?);
+        for n in left {
+            let one = self.w.int(1)?;
+            next.push(self.w.binary("subtract", n, &one)?);
+        }
         let body = self.close(&next);
         let mut all = self.w.general(&Operation::plain("while"), &operands, &[test, body], &forms)?;
-        if let Some(fault) = all.pop() {
-            self.add_fault(&fault)?;
-        }
+        let fault = all.get(count + 1).cloned().ok_or_else(missing)?;
+        self.add_fault(&fault)?;
+        let more = all.get(count).cloned().ok_or_else(missing)?;
         all.truncate(count);
-        Ok(all)
+        Ok((all, more))
     }
 
-    /// A value over a space, as a vector.
-    fn flat(&mut self, v: Value, space: &[i64]) -> Result {
-        let x = self.tensor(v)?;
-        let x = self.w.spread(&x, space)?;
+    /// A tensor over a space, as a vector.
+    fn flat(&mut self, x: &Tensor, space: &[i64]) -> Result {
+        let x = self.w.spread(x, space)?;
         self.w.reshape(&x, &[space.iter().product()])
     }
 
-    fn flat_all(&mut self, all: &Values, space: &[i64]) -> Result<Vec<Tensor>> {
-        all.iter().map(|v| self.flat(*v, space)).collect()
+    fn flat_all(&mut self, all: &[Value], space: &[i64]) -> Result<Vec<Tensor>> {
+        let mut out = Vec::new();
+        for v in all {
+            let x = self.tensor(*v)?;
+            out.push(self.flat(&x, space)?);
+        }
+        Ok(out)
     }
 
-    /// A loop that lanes leave one by one: all are computed in each step, and those that are on take their next state.
+    /// A loop that lanes leave one by one: all are computed in each step, and those that are on take their next state. With a
+    /// budget, at most so many steps: from the node's results if these are known, and else from the beginning. The state, which
+    /// lanes are on, and whether any is.
     pub(super) fn lanes(
         &mut self,
-        on: Value,
-        space: &[Value],
-        [init, captured]: [&Values; 2],
-        test: &'g Body,
-        step: &'g Body,
-    ) -> Result<Vec<Tensor>> {
+        results: &[Value],
+        lanes: &LaneLoop<'g>,
+        budget: Option<&Tensor>,
+    ) -> Result<(Vec<Tensor>, Tensor, Tensor)> {
+        let LaneLoop { on, space, init, captured, test, step } = *lanes;
         let space = self.shape(space)?;
         let count: i64 = space.iter().product();
-        let (on, captured) = (self.flat(on, &space)?, self.flat_all(captured, &space)?);
-        let mut state = self.flat_all(init, &space)?;
+        let captured = self.flat_all(captured, &space)?;
+        let went_on = step.params.get(1).copied().filter(|v| budget.is_some() && self.is_known(*v));
+        let mut state = match went_on {
+            Some(_) => self.flat_all(results, &space)?,
+            None => self.flat_all(init, &space)?,
+        };
+        let on = self.tensor(went_on.unwrap_or(on))?;
+        let on = self.flat(&on, &space)?;
         let more = self.any(&on)?;
         state.insert(0, on);
-        let all = self.inside(|e| {
-            e.looped(state, &more, |e, inside| {
+        let (all, more) = self.for_elements(|e| {
+            e.looped(state, &more, budget, |e, inside| {
                 let [on, state @ ..] = inside else { return Err(Stop::Defect("lanes are on or off")) };
                 let params = |on: &Tensor| {
                     let tensors = std::iter::once(on).chain(state).chain(&captured).cloned().map(Held::Tensor);
@@ -296,6 +358,26 @@ impl<'g> Emitter<'g> {
                 Ok((e.any(&on)?, out))
             })
         })?;
-        all.iter().skip(1).map(|x| self.w.reshape(x, &space)).collect()
+        let mut shaped = all.iter().map(|x| self.w.reshape(x, &space)).collect::<Result<Vec<Tensor>>>()?;
+        Ok((shaped.split_off(1), shaped.pop().ok_or(Stop::Defect("lanes are on or off"))?, more))
+    }
+}
+
+/// The parts of an [`Op::LaneLoop`].
+#[derive(Clone, Copy)]
+pub(super) struct LaneLoop<'g> {
+    on: Value,
+    space: &'g [Value],
+    init: &'g [Value],
+    captured: &'g [Value],
+    test: &'g Body,
+    step: &'g Body,
+}
+
+impl<'g> LaneLoop<'g> {
+    /// Of a node that is one.
+    pub(super) fn of(node: &'g Node) -> Option<LaneLoop<'g>> {
+        let Op::LaneLoop { on, space, init, captured, kept: _, test, step } = &node.op else { return None };
+        Some(LaneLoop { on: *on, space, init, captured, test, step })
     }
 }

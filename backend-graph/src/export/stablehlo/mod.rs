@@ -17,16 +17,16 @@ mod ops;
 mod rows;
 mod scalar;
 mod scans;
+pub mod stage;
 mod views;
 mod writer;
 
 use crate::specialise::{Need, Specialisation, by_array};
 use acc_core::ir::ArrayType;
 use acc_desugar::graph::{FaultKind, Graph, Node, Op, Value};
-use body::{Emitter, Held, Size};
+use body::{Emitter, Held};
 use control::Carried;
 use std::fmt::Write;
-use writer::{Form, Tensor, tensor_type};
 
 /// Why writing stopped.
 #[derive(Debug)]
@@ -72,6 +72,15 @@ pub enum ModuleError {
     Defect(&'static str),
 }
 
+/// What becomes of what a module cannot do.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Options {
+    /// The host prints traces. Otherwise what they show goes nowhere: a module has results alone.
+    pub traces: bool,
+    /// The host runs array loops step by step, to look at limits between steps.
+    pub interruptible: bool,
+}
+
 /// A graph as a module, for what is known of its arguments. `inputs` and `outputs` are the types of the program's arrays.
 pub fn stablehlo(
     graph: &Graph,
@@ -79,62 +88,45 @@ pub fn stablehlo(
     outputs: &[ArrayType],
     known: &Specialisation,
 ) -> Result<String, ModuleError> {
-    let mut e = Emitter::new(graph, known);
-    let (mut params, mut arguments) = (vec![], vec![]);
-    for (k, (array, ty)) in by_array(&graph.body.params, inputs).iter().zip(inputs).enumerate() {
-        for v in array.extents {
-            params.push(Held::Size(Size::Number(known.numbers.get(v).copied().unwrap_or(0))));
-        }
-        for (c, (v, leaf)) in array.columns.iter().zip(ty.elt.leaves()).enumerate() {
-            let shape = known.shapes.get(v).map(Vec::as_slice).unwrap_or_default();
-            let mut t = e.w.fresh(&Form { shape: shape.into(), ty: leaf });
-            arguments.push((format!("in{k}_{c}"), t.clone()));
-            t.number = known.numbers.get(v).copied();
-            t.root = Some(*v).filter(|_| shape.is_empty());
-            params.push(Held::Tensor(t));
-        }
-    }
-    let (held, fault) = e.outermost(&graph.body, params).map_err(|stop| error(graph, &stop))?;
-    let mut results = Vec::new();
-    let mut held = held.into_iter();
-    for (k, ty) in outputs.iter().enumerate() {
-        let extents: Vec<Held> = held.by_ref().take(ty.rank).collect();
-        let leaves = ty.elt.leaves().len();
-        let columns = held.by_ref().take(leaves).enumerate().map(|(c, x)| (format!("out{k}_{c}"), x));
-        let columns: Vec<(String, Held)> = if leaves > 0 {
-            columns.collect()
-        } else {
-            extents.into_iter().enumerate().map(|(a, n)| (format!("out{k}_extent{a}"), n)).collect()
-        };
-        for (name, held) in columns {
-            let x = match held {
-                Held::Tensor(t) => t,
-                Held::Size(s) => e.scalar_of(&s).map_err(|stop| error(graph, &stop))?,
-                Held::Token => return Err(ModuleError::Defect("a check as a result")),
-            };
-            results.push((name, x));
-        }
-    }
-    results.push(("fault".to_string(), fault));
-    Ok(function(graph, e.w, &arguments, &results))
+    let mut e = Emitter::new(graph, known, Options::default());
+    exported(&mut e, inputs, outputs).map_err(|stop| error(graph, &stop))
 }
 
-/// The module with one function.
-fn function(graph: &Graph, w: writer::Writer, arguments: &[(String, Tensor)], results: &[(String, Tensor)]) -> String {
-    let mut out = String::new();
-    let named = |all: &[(String, Tensor)]| all.iter().map(|(n, _)| n.clone()).collect::<Vec<_>>().join(", ");
-    let _ = writeln!(out, "// main({}) -> ({})", named(arguments), named(results));
-    let params: Vec<String> = arguments.iter().map(|(_, t)| format!("{}: {}", t.name, t.form())).collect();
-    let types: Vec<String> = results.iter().map(|(_, t)| tensor_type(&t.shape, t.ty)).collect();
-    let _ = writeln!(out, "module @acc {{");
-    let _ = writeln!(out, "func.func public @main({}) -> ({}) {{", params.join(", "), types.join(", "));
-    let tensors: Vec<Tensor> = results.iter().map(|(_, t)| t.clone()).collect();
-    out.push_str(&w.finish(&tensors));
-    out.push_str("}\n}\n");
+fn exported(e: &mut Emitter<'_>, inputs: &[ArrayType], outputs: &[ArrayType]) -> Result<String, Stop> {
+    let graph = e.graph;
+    let (mut arguments, mut named, mut results) = (Vec::new(), Vec::new(), Vec::new());
+    for (k, array) in by_array(&graph.body.params, inputs).iter().enumerate() {
+        for (c, v) in array.columns.iter().enumerate() {
+            // All are arguments, used or not.
+            e.held(*v)?;
+            arguments.push(format!("in{k}_{c}"));
+        }
+    }
+    let mut held = e.inline_once(&graph.body)?.into_iter();
+    for (k, ty) in outputs.iter().enumerate() {
+        let extents: Vec<Held> = held.by_ref().take(ty.rank).collect();
+        let columns: Vec<Held> = held.by_ref().take(ty.elt.leaves().len()).collect();
+        let (what, shown) = if columns.is_empty() { ("extent", extents) } else { ("", columns) };
+        for (c, held) in shown.into_iter().enumerate() {
+            named.push(format!("out{k}_{what}{c}"));
+            results.push(match held {
+                Held::Tensor(t) => t,
+                Held::Size(s) => e.scalar_of(&s)?,
+                Held::Token => return Err(Stop::Defect("a check as a result")),
+            });
+        }
+    }
+    named.push("fault".to_string());
+    results.push(match e.outermost_fault() {
+        Some(fault) => fault,
+        None => e.w.int(0)?,
+    });
+    let mut out = format!("// main({}) -> ({})\n", arguments.join(", "), named.join(", "));
+    out += &stage::function(e, None, &results);
     for (node, place) in body::checks(graph).into_iter().zip(1..) {
         let _ = writeln!(out, "// fault {place}: {}", shown_check(node));
     }
-    out
+    Ok(out)
 }
 
 /// What a check looks for, and where.
@@ -167,7 +159,7 @@ fn error(graph: &Graph, stop: &Stop) -> ModuleError {
             };
             ModuleError::NeedsHost { what: "an extent", place: defined(graph, *v), help: help.to_string() }
         }
-        Stop::Host(Need::Loop(v)) => ModuleError::NeedsHost {
+        Stop::Host(Need::Node(v)) => ModuleError::NeedsHost {
             what: "an extent in a loop",
             place: defined(graph, *v),
             help: "\n  help: an executor runs such a loop step by step".to_string(),

@@ -137,7 +137,7 @@ impl Emitter<'_> {
 
     /// That the host must look at how many positions there are.
     fn counted(&mut self, v: Value, count: Tensor) -> Stop {
-        if self.w.depth() != super::writer::OUTERMOST {
+        if !self.at_host() {
             return Stop::Local;
         }
         self.counts.insert(v, count);

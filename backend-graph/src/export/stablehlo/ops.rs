@@ -2,6 +2,7 @@
 
 use super::Stop;
 use super::body::{Emitter, Held, Size};
+use super::control::LaneLoop;
 use super::writer::{Result, Tensor};
 use acc_desugar::graph::{Node, Op, Value};
 
@@ -229,9 +230,11 @@ impl<'g> Emitter<'g> {
             }
             // ---- control
             Op::If { cond, then, else_ } => self.branch(&node.results, *cond, then, else_)?,
+            Op::While { .. } | Op::LaneLoop { .. } if self.must_stop() => return Err(self.left_to_host(node)),
             Op::While { init, test, step } => self.whiles(node, init, test, step)?,
-            Op::LaneLoop { on, space, init, captured, kept: _, test, step } => {
-                all(self.lanes(*on, space, [init, captured], test, step)?)
+            Op::LaneLoop { .. } => {
+                let lanes = LaneLoop::of(node).ok_or(Stop::Defect("a loop of lanes"))?;
+                all(self.lanes(&node.results, &lanes, None)?.0)
             }
             // ---- faults
             Op::Fault { bad, space, .. } => {
@@ -242,13 +245,28 @@ impl<'g> Emitter<'g> {
                 self.evaluated(tokens)?;
                 values.iter().map(|v| self.held(*v)).collect::<Result<_>>()?
             }
-            // What is shown goes nowhere: a module has results alone.
-            Op::Trace { values, .. } => values.iter().map(|v| self.held(*v)).collect::<Result<_>>()?,
+            Op::Trace { values, .. } => {
+                let values = values.iter().map(|v| self.held(*v)).collect::<Result<_>>()?;
+                if self.options.traces {
+                    return Err(self.left_to_host(node));
+                }
+                values
+            }
             Op::Confine { mask, tokens, space: _ } => {
                 self.evaluated(tokens)?;
                 one(self.tensor(*mask)?)
             }
         })
+    }
+
+    /// That the host must run a node, if it can, whose operands are computed first.
+    fn left_to_host(&mut self, node: &Node) -> Stop {
+        if self.at_host()
+            && let Err(stop) = self.evaluated(&node.op.operands())
+        {
+            return stop;
+        }
+        self.host_runs(node)
     }
 
     fn device_sizes(&mut self, all: &[Value]) -> Result<Vec<Tensor>> {

@@ -66,9 +66,8 @@ impl Writer {
             P::FloorP => self.unary("floor", x),
             P::CeilP => self.unary("ceil", x),
             P::RoundP => self.unary("round_nearest_even", x),
-            P::AsinP | P::AcosP | P::AtanP | P::SinhP | P::CoshP | P::AsinhP | P::AcoshP | P::AtanhP => {
-                self.of_chlo(p.name(), x)
-            }
+            P::AsinP | P::AcosP | P::AtanP | P::AsinhP | P::AcoshP | P::AtanhP => self.of_chlo(p.name(), x),
+            P::SinhP | P::CoshP => self.hyperbolic(p, x),
             P::TruncP => {
                 let zero = self.small(0, ty)?;
                 let (negative, up) = (self.compare("LT", x, &zero)?, self.unary("ceil", x)?);
@@ -93,6 +92,25 @@ impl Writer {
     fn of_chlo(&mut self, name: &str, x: &Tensor) -> Result {
         let form = x.form();
         self.define(&format!("chlo.{name} {} : {form} -> {form}", x.name), form.shape, form.ty)
+    }
+
+    /// Of large numbers by the square of half the power, which does not overflow before the result does.
+    fn hyperbolic(&mut self, p: P, x: &Tensor) -> Result {
+        // The other power adds less than half a unit from here on.
+        const LARGE_ARGUMENT: u8 = 20;
+        let (bound, two) = (self.small(LARGE_ARGUMENT, x.ty)?, self.small(2, x.ty)?);
+        let magnitude = self.unary("abs", x)?;
+        let half = self.binary("divide", &magnitude, &two)?;
+        let root = self.unary("exponential", &half)?;
+        let halved = self.binary("divide", &root, &two)?;
+        let mut large = self.binary("multiply", &halved, &root)?;
+        if p == P::SinhP {
+            let sign = self.unary("sign", x)?;
+            large = self.binary("multiply", &large, &sign)?;
+        }
+        let is_large = self.compare("GT", &magnitude, &bound)?;
+        let near = self.of_chlo(p.name(), x)?;
+        self.select(&is_large, &large, &near)
     }
 
     /// By natural logarithms of `f64`: those of powers of the base are exact then.

@@ -222,7 +222,7 @@ impl Writer {
     }
 
     /// The function's text, which yields these.
-    pub fn finish(mut self, results: &[Tensor]) -> String {
+    pub fn finish(&mut self, results: &[Tensor]) -> String {
         let (names, types) = (names(results), types(results));
         self.line(format!("return {names} : {types}"));
         self.suspend()
