@@ -8,7 +8,7 @@ use acc_core::data::ArrayData;
 use acc_core::exec::replay::Ended;
 use acc_core::ir::ArrayType;
 
-use acc_core::{Error, Meter, RunLimits};
+use acc_core::{Error, Meter, RunLimits, timeline};
 use acc_desugar::graph::{Body, Node, Op, Value};
 use backend_graph::export::stablehlo::Options;
 use backend_graph::export::stablehlo::stage::{Next, Yielded};
@@ -87,8 +87,11 @@ impl<'r> Run<'r> {
         loop {
             self.limits.check().map_err(Ended::from)?;
             let known = specialisation(layers);
-            let compiled =
-                self.stages.next(self.client, bodies, Of::Body, &known, self.options()).map_err(Ended::from)?;
+            let compiled = match self.stages.next(self.client, bodies, Of::Body, &known, self.options()) {
+                // What no module can do the interpreter does.
+                Err(Error::Export { .. }) => return Err(Ended::Fault(None)),
+                compiled => compiled.map_err(Ended::from)?,
+            };
             let stage = &compiled.stage;
             if let Next::Number(v) = stage.next
                 && let Some(held) = find(layers, v)
@@ -132,6 +135,8 @@ impl<'r> Run<'r> {
     fn compute(&self, compiled: &Compiled, layers: &[Layer], budget: Option<&Tensor>) -> Result<Vec<Tensor>, Ended> {
         let Some(executable) = &compiled.executable else { return Ok(Vec::new()) };
         let stage = &compiled.stage;
+        let mut span = timeline::span(timeline::Kind::Tensor, || "stage");
+        span.note("results", || stage.outputs.len());
         let mut inputs = Vec::new();
         for v in &stage.inputs {
             match find(layers, *v) {

@@ -2,7 +2,7 @@
 
 use crate::ffi::{Client, Executable};
 use crate::tensors::failed;
-use acc_core::{Cause, Error};
+use acc_core::{Cause, Error, timeline};
 use acc_desugar::graph::{Body, Graph, Node, Value};
 use backend_graph::Specialisation;
 use backend_graph::export::stablehlo::stage::{Next, Stage, stage, steps};
@@ -83,7 +83,8 @@ impl Stages {
         // A number that is there already needs no module.
         let is_there = matches!(stage.next, Next::Number(v) if known.shapes.contains_key(&v));
         let text = stage.text.as_ref().filter(|_| !is_there);
-        let executable = text.map(|text| client.compile(text).map_err(failed)).transpose()?;
+        let compile = |text: &String| timeline::pass("compile", || client.compile(text).map_err(failed));
+        let executable = text.map(compile).transpose()?;
         let compiled = Arc::new(Compiled { stage, executable });
         let mut kept = self.lock();
         while kept.order.len() >= MAX_STAGES_PER_GRAPH

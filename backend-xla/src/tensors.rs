@@ -4,7 +4,7 @@ use crate::ffi::{Buffer, Client};
 use acc_core::data::{ArrayData, Column, Lit, Prim, ScalarType};
 use acc_core::ir::ArrayType;
 
-use acc_core::{Cause, Charge, Error, Meter};
+use acc_core::{Cause, Charge, Error, Meter, timeline};
 use acc_desugar::graph::Value;
 use backend_graph::Specialisation;
 use std::collections::HashMap;
@@ -40,6 +40,8 @@ impl Tensor {
 
     /// A column of an argument.
     pub(crate) fn of_column(client: &Arc<Client>, column: &Column, extents: &[i64]) -> Result<Tensor, Error> {
+        let mut span = timeline::span(timeline::Kind::Transfer, || "argument");
+        span.note("bytes", || column.len() * column.ty().size());
         let buffer = client.upload(column.slice(), extents).map_err(failed)?;
         Ok(Tensor { buffer: Arc::new(buffer), extents: extents.to_vec(), ty: column.ty(), _charge: None })
     }
@@ -50,7 +52,9 @@ impl Tensor {
     }
 
     pub(crate) fn column(&self) -> Result<Column, Error> {
-        let count = self.extents.iter().map(|e| usize::try_from(*e).unwrap_or(0)).product();
+        let count: usize = self.extents.iter().map(|e| usize::try_from(*e).unwrap_or(0)).product();
+        let mut span = timeline::span(timeline::Kind::Transfer, || "result");
+        span.note("bytes", || count * self.ty.size());
         self.buffer.download(self.ty, count).map_err(failed)
     }
 

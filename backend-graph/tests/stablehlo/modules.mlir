@@ -7,16 +7,16 @@ func.func public @main(%0: tensor<4xi64>) -> (tensor<4xi32>, tensor<i64>) {
 // map at control/collatz.acc:6:24
 %2 = stablehlo.constant dense<true> : tensor<i1>
 // map at control/collatz.acc:8:13
-%3 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<i1>) -> tensor<4xi1>
-%4 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<i32>) -> tensor<4xi32>
+%3 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<i32>) -> tensor<4xi32>
+%4 = stablehlo.broadcast_in_dim %2, dims = [] : (tensor<i1>) -> tensor<4xi1>
 %5 = stablehlo.constant dense<false> : tensor<i1>
-%9 = "stablehlo.reduce"(%3, %5) <{dimensions = array<i64: 0>}> ({
+%9 = "stablehlo.reduce"(%4, %5) <{dimensions = array<i64: 0>}> ({
 ^bb0(%6: tensor<i1>, %7: tensor<i1>):
 %8 = stablehlo.or %6, %7 : tensor<i1>
 "stablehlo.return"(%8) : (tensor<i1>) -> ()
 }) : (tensor<4xi1>, tensor<i1>) -> (tensor<i1>)
 %10 = stablehlo.constant dense<0> : tensor<i64>
-%54:5 = "stablehlo.while"(%3, %4, %0, %9, %10) ({
+%54:5 = "stablehlo.while"(%4, %3, %0, %9, %10) ({
 ^bb0(%11: tensor<4xi1>, %12: tensor<4xi32>, %13: tensor<4xi64>, %14: tensor<i1>, %15: tensor<i64>):
 %16 = stablehlo.constant dense<0> : tensor<i64>
 %17 = stablehlo.compare EQ, %15, %16, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>

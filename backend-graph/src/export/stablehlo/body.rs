@@ -34,8 +34,6 @@ pub(super) struct Emitter<'g> {
     /// The tensors that were computed before, in the order of their first use.
     pub(super) inputs: Vec<(Value, Tensor)>,
     scopes: Vec<Scope<'g>>,
-    /// Whether what is written is what many elements do at a time.
-    of_elements: bool,
     /// Of each open region the first fault found in it: 0, or 1 and the place of a check.
     faults: Vec<Option<Tensor>>,
     places: HashMap<Value, i64>,
@@ -83,7 +81,6 @@ impl<'g> Emitter<'g> {
             options,
             inputs: Vec::new(),
             scopes: Vec::new(),
-            of_elements: false,
             faults: vec![None],
             places,
             shapes: Shapes::of(graph),
@@ -309,19 +306,6 @@ impl<'g> Emitter<'g> {
     /// The fault found so far, if anything was looked at.
     pub(super) fn outermost_fault(&mut self) -> Option<Tensor> {
         self.faults.first().cloned().flatten()
-    }
-
-    /// Writes what many elements do at a time: the host cannot take part.
-    pub(super) fn for_elements<T>(&mut self, write: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let around = std::mem::replace(&mut self.of_elements, true);
-        let done = self.inside(write);
-        self.of_elements = around;
-        done
-    }
-
-    /// Whether the host has to run a loop, to look at limits between its steps, or at least to choose the branch around it.
-    pub(super) fn must_stop(&self) -> bool {
-        self.options.interruptible && !self.of_elements
     }
 
     // ---- regions

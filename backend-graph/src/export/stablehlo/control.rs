@@ -339,7 +339,7 @@ impl<'g> Emitter<'g> {
         let on = self.flat(&on, &space)?;
         let more = self.any(&on)?;
         state.insert(0, on);
-        let (all, more) = self.for_elements(|e| {
+        let (all, more) = self.inside(|e| {
             e.looped(state, &more, budget, |e, inside| {
                 let [on, state @ ..] = inside else { return Err(Stop::Defect("lanes are on or off")) };
                 let params = |on: &Tensor| {

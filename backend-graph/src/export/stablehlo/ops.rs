@@ -230,7 +230,8 @@ impl<'g> Emitter<'g> {
             }
             // ---- control
             Op::If { cond, then, else_ } => self.branch(&node.results, *cond, then, else_)?,
-            Op::While { .. } | Op::LaneLoop { .. } if self.must_stop() => return Err(self.left_to_host(node)),
+            // The host looks at limits between steps. Where it cannot there is no module.
+            Op::While { .. } | Op::LaneLoop { .. } if self.options.interruptible => return Err(self.left_to_host(node)),
             Op::While { init, test, step } => self.whiles(node, init, test, step)?,
             Op::LaneLoop { .. } => {
                 let lanes = LaneLoop::of(node).ok_or(Stop::Defect("a loop of lanes"))?;

@@ -96,7 +96,7 @@ impl<'g> Emitter<'g> {
         let count = left.first().map_or(0, Tensor::columns);
         let operands = left.iter().chain(right).cloned().map(Held::Tensor);
         let params = std::iter::once(Held::Size(Size::Number(count))).chain(operands).collect();
-        let results = self.for_elements(|e| e.inline(combine, params))?;
+        let results = self.inline(combine, params)?;
         let mut out = Vec::new();
         for (result, like) in results.iter().zip(left) {
             let Held::Tensor(y) = result else { return Err(Stop::Defect("an operator yields tensors")) };
