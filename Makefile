@@ -15,7 +15,7 @@ ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package acc-cli --bin acc --
 # Not for the registry.
 UNPUBLISHED := --exclude acc-benches --exclude acc-graph-benches
 
-.PHONY: package run digits test test-core matrix bench bench-graph bench-peers bench-compile check-onnx setup lint fmt help
+.PHONY: package run digits test test-core matrix bench bench-graph bench-peers bench-compile check-onnx check-xla setup lint fmt help
 .DEFAULT_GOAL := help
 
 help:
@@ -24,6 +24,7 @@ help:
 	@echo 'make test     set up what is missing, and run every test of the workspace'
 	@echo 'make matrix   print the conformance matrix, and put its table into docs/MATRIX.md'
 	@echo 'make check-onnx   run every test program as an ONNX model in onnxruntime, and compare'
+	@echo 'make check-xla    run every test program on XLA, and compare'
 	@echo 'make bench    time kernels on every executor, and put the table into docs/BENCHMARKS.md'
 	@echo 'make bench-peers   the same kernels in NumPy, Numba, JAX and PyTorch, in turn with ours'
 	@echo 'make bench-compile   time compilation, and put the table into docs/BENCHMARKS.md'
@@ -72,6 +73,11 @@ check-onnx:
 	test -x $$OUT/bin/python || python3 -m venv $$OUT
 	$$OUT/bin/python -m pip install --quiet numpy onnxruntime
 	$(CARGO) run --release --package acc-cli --bin acc -- check-onnx --python $$OUT/bin/python $(ARGS)
+
+# Every test program on XLA, whose plugin for the CPU comes into the cache.
+check-xla:
+	scripts/xla.sh
+	$(CARGO) run --release --package acc-cli --bin acc -- check-executor xla $(ARGS)
 
 bench-compile:
 	$(CARGO) bench --package acc-benches --bench compile -- --markdown $(CURDIR)/docs/BENCHMARKS.md $(ARGS)

@@ -66,7 +66,9 @@ impl<'p> Stage<'p> {
         match self {
             Stage::Program(p) => verify_program(p, pass),
             Stage::Fused(p, fusion) => fusion.verify(p).map_err(|e| broken(pass, e)),
-            Stage::Graph(g) => graph::verify(g).map_err(|e| broken(pass, e)),
+            Stage::Graph(g) => graph::verify(g)
+                .and_then(|()| graph::verify_shapes(g, &graph::Shapes::of(g)))
+                .map_err(|e| broken(pass, e)),
         }
     }
 }

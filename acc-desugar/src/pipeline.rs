@@ -12,7 +12,7 @@
 //!
 //! What holds before and after a pass is said by the numbers of the verifiers' rules: V of programs (`acc_core::verify`), F of
 //! fusion (`fuse/verify.rs`), K of kernels and N of plans (`kernel/verify.rs` and `lower/verify.rs` of `backend-native`), G of
-//! graphs (`graph/verify.rs`), P of their plans (`plan/verify.rs` of `backend-graph`).
+//! graphs (`graph/verify.rs`, `graph/shape/verify.rs`), P of their plans (`plan/verify.rs` of `backend-graph`).
 //!
 //! When a run meets a fault, a second one finds out which fault is the first in the order of the program
 //! ([`Replay`](acc_core::exec::replay::Replay)). What that one runs has been through the `.._EXACT` passes: no program is simplified or fused,
@@ -46,7 +46,7 @@ const PROGRAMS: &str = "V1 to V10";
 /// The rules of fusion: `fuse/verify.rs`.
 const FUSIONS: &str = "F1 to F5";
 /// The rules of graphs: `graph/verify.rs`.
-const GRAPHS: &str = "G1 to G4";
+const GRAPHS: &str = "G1 to G5";
 
 const CONJUGATE: Pass = Pass {
     name: "conjugate",

@@ -7,6 +7,7 @@
 mod counts;
 pub mod export;
 mod plan;
+pub mod specialise;
 #[cfg(feature = "libtorch")]
 pub mod torch;
 
@@ -18,8 +19,10 @@ pub use acc_desugar::graph::Graph;
 pub use counts::Counts;
 pub use export::json::{JsonError, from_json};
 pub use export::onnx::{Unsupported, onnx};
+pub use export::stablehlo::{ModuleError, stablehlo};
 pub use export::{Format, export};
 pub use plan::{Bytes, Peak, Plan};
+pub use specialise::Specialisation;
 
 use acc_core::api::Compiled;
 use acc_core::ir::Program;
@@ -42,6 +45,11 @@ pub fn graph_with_exact_faults(program: &Program) -> Result<Graph, Error> {
 pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Graph, Error> {
     let faults = if checks { Faults::Detect } else { Faults::Ignore };
     flattened(pipeline::GRAPH, program, &pipeline::graph_settings(rules, faults, &RunLimits::none()))
+}
+
+/// The graph that a program becomes by these rules, which detects faults, until a limit; verified.
+pub fn graph_within(program: &Program, rules: &Rules, limits: &RunLimits) -> Result<Graph, Error> {
+    flattened(pipeline::GRAPH, program, &pipeline::graph_settings(rules, Faults::Detect, limits))
 }
 
 /// The graph that a program becomes by these passes; verified.
@@ -99,6 +107,8 @@ where
 pub trait Export {
     /// The graph that the program becomes, simplified and with checks for faults, in a format.
     fn export(&self, format: Format) -> Result<String, Error>;
+    /// The program as a module of StableHLO for arguments of these extents.
+    fn export_stablehlo(&self, arguments: &[specialise::Argument]) -> Result<String, Error>;
     /// The program as an ONNX model, the bytes of its file: of the graph whose faults are exact.
     fn export_onnx(&self) -> Result<Vec<u8>, Error>;
 }
@@ -106,6 +116,10 @@ pub trait Export {
 impl<B: Backend, Args, Out> Export for Compiled<B, Args, Out> {
     fn export(&self, format: Format) -> Result<String, Error> {
         Ok(export(&graph_of(self.program())?, format))
+    }
+
+    fn export_stablehlo(&self, arguments: &[specialise::Argument]) -> Result<String, Error> {
+        stablehlo_of(self.program(), arguments)
     }
 
     fn export_onnx(&self) -> Result<Vec<u8>, Error> {
@@ -119,4 +133,14 @@ pub fn onnx_of(program: &Program) -> Result<Vec<u8>, Error> {
     let outputs: Vec<_> = program.result_types().cloned().collect();
     onnx(&graph_with_exact_faults(program)?, &inputs, &outputs)
         .map_err(|e| Error::Export { format: "ONNX", source: Cause::new(e) })
+}
+
+/// The module of StableHLO that a program becomes for arguments of these extents, one for each parameter.
+pub fn stablehlo_of(program: &Program, arguments: &[specialise::Argument]) -> Result<String, Error> {
+    let inputs: Vec<_> = program.param_types().cloned().collect();
+    let outputs: Vec<_> = program.result_types().cloned().collect();
+    let graph = graph_of(program)?;
+    let known = Specialisation::new(&graph, &inputs, arguments);
+    stablehlo(&graph, &inputs, &outputs, &known)
+        .map_err(|e| Error::Export { format: "StableHLO", source: Cause::new(e) })
 }

@@ -30,7 +30,7 @@ pub enum State {
 pub use conformance_cases::REFERENCE;
 
 /// The names of all executors, in the order of the matrix.
-pub const NAMES: [&str; 5] = [REFERENCE, "native", "native-tile", "graph", "graph-cuda"];
+pub const NAMES: [&str; 6] = [REFERENCE, "native", "native-tile", "graph", "graph-cuda", "xla"];
 
 /// Every executor, in the order of the matrix.
 pub fn all() -> Vec<Registered> {
@@ -40,6 +40,7 @@ pub fn all() -> Vec<Registered> {
         State::Present(Arc::new(Native::tiles())),
         graph(),
         graph_cuda(),
+        xla(),
     ];
     NAMES.into_iter().zip(states).map(|(name, state)| Registered { name, state }).collect()
 }
@@ -48,6 +49,13 @@ fn native() -> State {
     match backend_native::llvm::status().library {
         Some(_) => State::Present(Arc::new(Native::compiled())),
         None => State::Absent { what: "not run", why: "no LLVM is found; `acc doctor` says what was tried" },
+    }
+}
+
+fn xla() -> State {
+    match backend_xla::Xla::local() {
+        Ok(xla) => State::Present(Arc::new(xla)),
+        Err(_) => State::Absent { what: "not run", why: "no plugin of PJRT is found; scripts/xla.sh brings one" },
     }
 }
 

@@ -24,6 +24,10 @@ fn with_backend(t: &mut Check<'_>, f: impl WithBackend) {
             Ok(cuda) => f.run(t, cuda),
             Err(e) => t.check(false, &e.to_string()),
         },
+        "xla" => match backend_xla::Xla::local() {
+            Ok(xla) => f.run(t, xla),
+            Err(e) => t.check(false, &e.to_string()),
+        },
         other => t.check(false, &format!("the cases of runs do not know the executor {other}")),
     }
 }

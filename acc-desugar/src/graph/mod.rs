@@ -13,6 +13,6 @@ pub use crate::analysis::operators::ReduceOp;
 pub(crate) use body::flat_types;
 pub use body::{Body, Graph, MAX_RANK, Node, Source, Type, Value, Values};
 pub use op::{FaultKind, Flags, Numbers, Op, PadMode, ScatterMode};
-pub use shape::{Extent, Shapes};
+pub use shape::{Extent, Shapes, verify_shapes};
 pub use size_op::SizeOp;
 pub use verify::{GraphError, verify};

@@ -7,6 +7,8 @@
 //!   a loop of lanes takes a size, a mask, its state and what it captured, of rank 1; that of
 //!   a fold or scan takes a size and two operands of the columns' types, and yields these types.
 //! * **G4** Axes are below the rank.
+//!
+//! G5 is a rule of the shapes that follow from a graph: `shape/verify.rs`.
 
 use super::op::is_position;
 use super::{Body, Graph, Node, Op, ReduceOp, ScatterMode, Type, Value};

@@ -27,6 +27,14 @@ pub fn main(_: &Args) -> crate::Outcome {
     }
     say!("threads: {}", backend_native::threads());
     say!("libtorch: {}", if cfg!(feature = "libtorch") { "built in" } else { "not built; see docs/LIBTORCH.md" });
+    let xla = backend_xla::status();
+    match &xla.plugin {
+        Some(p) => say!("xla: {}, interface {}.{}, {}", p.platform, p.api.0, p.api.1, p.path.display()),
+        None => say!("xla: no plugin of PJRT; {}", backend_xla::HOW_TO_GET_ONE),
+    }
+    for (path, why) in &xla.refused {
+        say!("  not used: {}: {why}", path.display());
+    }
     match llvm::cache() {
         Ok(folder) => say!("machine code is kept in {}", folder.display()),
         Err(why) => say!("machine code is not kept: {why}"),

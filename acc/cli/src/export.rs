@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 /// Write the first-order graph that a program becomes.
 #[derive(clap::Args)]
-#[command(override_usage = "acc export (FILE | --program NAME) --format FORMAT [-o OUTPUT]")]
+#[command(override_usage = "acc export (FILE | --program NAME) --format FORMAT [--extents EXTENTS] [-o OUTPUT]")]
 pub struct Args {
     /// A program or test file in text form, or a graph as JSON (`*.json`).
     #[arg(required_unless_present = "program", conflicts_with = "program")]
@@ -19,9 +19,13 @@ pub struct Args {
     #[arg(long)]
     program: Option<String>,
     /// `dot` for Graphviz, `mermaid` for Markdown, `json` for programs, `text` for reading, `onnx` for Netron and ONNX
-    /// runtimes, `onnx-text` for reading what that holds.
-    #[arg(long, value_parser = ["dot", "mermaid", "json", "text", "onnx", "onnx-text"])]
+    /// runtimes, `onnx-text` for reading what that holds, `stablehlo` for XLA and IREE.
+    #[arg(long, value_parser = ["dot", "mermaid", "json", "text", "onnx", "onnx-text", "stablehlo"])]
     format: String,
+    /// The extents that a module of StableHLO is for, `xs=1024x10,ys=10` by the names of parameters; `n=5` is the number
+    /// that one of rank 0 holds, where an extent depends on it.
+    #[arg(long, default_value = "", hide_default_value = true)]
+    extents: String,
     /// The file to write; the standard output if not given.
     #[arg(short, long)]
     output: Option<PathBuf>,
@@ -30,6 +34,7 @@ pub struct Args {
 pub fn main(args: &Args) -> crate::Outcome {
     let contents = match args.format.as_str() {
         "onnx" => model(args)?,
+        "stablehlo" => module(args)?.into_bytes(),
         "onnx-text" => backend_graph::export::onnx::text(&model(args)?)?.into_bytes(),
         name => {
             let format: Format = name.parse()?;
@@ -45,13 +50,25 @@ pub fn main(args: &Args) -> crate::Outcome {
 
 /// A program as an ONNX model.
 fn model(args: &Args) -> Result<Vec<u8>, String> {
+    backend_graph::onnx_of(program_of_model(args)?.as_ref()).map_err(|e| e.to_string())
+}
+
+/// A program as a module of StableHLO.
+fn module(args: &Args) -> Result<String, String> {
+    let program = program_of_model(args)?;
+    let arguments = backend_graph::specialise::arguments(&program, &args.extents).map_err(|e| e.to_string())?;
+    backend_graph::stablehlo_of(&program, &arguments).map_err(|e| e.to_string())
+}
+
+/// The program of a format that needs more than its graph.
+fn program_of_model(args: &Args) -> Result<Arc<Program>, String> {
     if let Some(file) = args.file.as_ref().filter(|f| is_json(f)) {
         return Err(format!(
             "{} is a graph, and a model needs the arrays of its program\n  help: give the file of the program",
             file.display()
         ));
     }
-    backend_graph::onnx_of(program(args)?.as_ref()).map_err(|e| e.to_string())
+    program(args)
 }
 
 fn is_json(file: &Path) -> bool {

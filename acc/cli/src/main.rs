@@ -1,7 +1,6 @@
 //! `acc`: run, check and compare array programs.
 
 mod check;
-mod check_onnx;
 mod doctor;
 mod examples;
 mod explain;
@@ -59,7 +58,8 @@ enum Command {
     /// Run every test on every executor and print which components pass.
     Matrix(matrix::Args),
     /// Run every test program as an ONNX model in onnxruntime, and compare.
-    CheckOnnx(check_onnx::Args),
+    CheckOnnx(check::onnx::Args),
+    CheckExecutor(check::executor::Args),
     /// Say what this machine offers the executors: LLVM, threads, libtorch.
     Doctor(doctor::Args),
     /// Run eleven example programs on every executor, on real input, and write what they make.
@@ -98,7 +98,8 @@ fn command(command: Command) -> Outcome {
         Command::Reduce(args) => reduce::main(&args),
         Command::Fuzz(args) => fuzz::main(&args),
         Command::Matrix(args) => matrix::main(&args),
-        Command::CheckOnnx(args) => check_onnx::main(&args),
+        Command::CheckOnnx(args) => check::onnx::main(&args),
+        Command::CheckExecutor(args) => check::executor::main(&args),
         Command::Doctor(args) => doctor::main(&args),
         Command::Tour(args) => tour::main(&args),
         Command::Digits(args) => digits::main(&args),

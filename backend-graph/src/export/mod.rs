@@ -1,11 +1,13 @@
-//! Graphs for people and for programs: text, DOT, Mermaid, JSON and ONNX.
+//! Graphs for people and for programs: text, DOT, Mermaid, JSON, ONNX and StableHLO.
 
 pub mod cost;
+mod demand;
 mod dot;
 mod drawing;
 pub mod json;
 mod mermaid;
 pub mod onnx;
+pub mod stablehlo;
 mod text;
 
 use acc_desugar::graph::{Body, Graph, Node, Op, ScatterMode, Shapes};

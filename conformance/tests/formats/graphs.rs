@@ -6,6 +6,7 @@ use acc_core::data::ScalarType;
 use acc_core::ir::{Block, Program};
 use acc_core::text::verified_test_file;
 use acc_desugar::analysis::contraction::{Contraction, Definitions, contraction};
+use acc_desugar::graph::{self, Shapes};
 use acc_desugar::{Faults, Rules, pass, pipeline};
 use backend_graph::export::{json, onnx};
 use backend_graph::{Format, JsonError, Plan, from_json};
@@ -34,6 +35,7 @@ fn json_of(program: &Program) -> String {
 fn every_test_program_flattens_and_exports() {
     for (name, program) in programs() {
         let graph = backend_graph::graph_of(&program).unwrap_or_else(|e| panic!("{name}: {e}"));
+        graph::verify_shapes(&graph, &Shapes::of(&graph)).unwrap_or_else(|e| panic!("{name}: {e}"));
         for (format, f) in Format::ALL {
             let text = backend_graph::export(&graph, f);
             assert!(!text.is_empty(), "{name} as {format}");

@@ -14,7 +14,7 @@ fn dependencies(krate: &str) -> Vec<String> {
     let section = manifest.split("\n[dependencies]").nth(1).unwrap_or_default();
     let section = section.split("\n[").next().unwrap_or_default();
     let names = section.lines().filter_map(|l| l.split(['.', ' ', '=']).next());
-    const OURS: [&str; 10] = [
+    const OURS: [&str; 11] = [
         "acc-array",
         "acc-cli",
         "acc-core",
@@ -22,6 +22,7 @@ fn dependencies(krate: &str) -> Vec<String> {
         "backend-graph",
         "backend-native",
         "backend-native-lanes",
+        "backend-xla",
         "conformance",
         "conformance-cases",
         "acc-benches",
@@ -37,12 +38,21 @@ fn dependencies_point_one_way() {
         ("backend-native/lanes", &["acc-core"]),
         ("backend-native", &["acc-core", "acc-desugar", "backend-native-lanes"]),
         ("backend-graph", &["acc-core", "acc-desugar"]),
+        ("backend-xla", &["acc-core", "acc-desugar", "backend-graph"]),
         ("conformance/cases", &["acc-core"]),
         ("acc", &["acc-core", "backend-native", "backend-graph"]),
-        ("acc/cli", &["acc-core", "acc-desugar", "backend-native", "backend-graph", "conformance"]),
+        ("acc/cli", &["acc-core", "acc-desugar", "backend-native", "backend-graph", "backend-xla", "conformance"]),
         (
             "conformance",
-            &["acc-array", "acc-core", "acc-desugar", "backend-native", "backend-graph", "conformance-cases"],
+            &[
+                "acc-array",
+                "acc-core",
+                "acc-desugar",
+                "backend-native",
+                "backend-graph",
+                "backend-xla",
+                "conformance-cases",
+            ],
         ),
     ] {
         for d in dependencies(krate) {
@@ -80,6 +90,15 @@ fn one_module_names_libtorch() {
             );
         }
     }
+}
+
+#[test]
+fn one_folder_calls_plugins_of_xla() {
+    let sources = sources("backend-xla/src");
+    let ffi = root().join("backend-xla/src/ffi");
+    let is_unsafe = |f: &&PathBuf| read(f).lines().any(|l| l.contains("unsafe ") && !l.trim_start().starts_with("//"));
+    let found: Vec<_> = sources.iter().filter(is_unsafe).collect();
+    assert!(!found.is_empty() && found.iter().all(|f| f.starts_with(&ffi)), "{found:?}");
 }
 
 /// What programs import by `acc_array::prelude::*`: few names, and traits for their methods without one.
@@ -167,7 +186,8 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
             &["explain", "search"],
         ],
     ),
-    ("backend-graph", &[&["counts", "export"], &["plan"], &["torch"]]),
+    ("backend-graph", &[&["counts", "specialise"], &["export"], &["plan"], &["torch"]]),
+    ("backend-xla", &[&["ffi"], &["find", "tensors"], &["stages"], &["run"], &["backend"]]),
     (
         "conformance",
         &[
@@ -267,6 +287,7 @@ fn no_source_folder_has_more_entries_than_one_sees_at_once() {
         "acc-desugar",
         "backend-graph",
         "backend-native",
+        "backend-xla",
         "benches",
         "conformance",
         "docs",

@@ -3,9 +3,10 @@
 use super::Unsupported;
 use super::proto::DataType;
 use super::writer::{Name, Writer};
+use crate::export::demand::certain;
 use acc_core::data::ScalarType;
 use acc_desugar::graph::{Body, Graph, Node, Type, Value};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 pub(super) struct Exporter<'g> {
     pub(super) w: Writer,
@@ -117,22 +118,15 @@ impl<'g> Exporter<'g> {
     }
 
     fn nodes(&mut self, body: &'g Body) -> Result<Vec<Name>, Unsupported> {
-        // Backwards from the results: what is certainly needed is written in order, the rest where it is needed.
-        let mut needed: HashSet<Value> = body.results.iter().copied().collect();
-        let mut strict = vec![false; body.nodes.len()];
-        for (n, strict) in body.nodes.iter().zip(&mut strict).rev() {
-            if n.results.iter().any(|r| needed.contains(r)) {
-                *strict = true;
-                needed.extend(n.op.operands());
-            }
-        }
-        for (n, strict) in body.nodes.iter().zip(&strict) {
-            if let (false, Some(s)) = (strict, self.scopes.last_mut()) {
+        // What is certainly needed is written in order, the rest where it is needed.
+        let certain = certain(body);
+        for (n, certain) in body.nodes.iter().zip(&certain) {
+            if let (false, Some(s)) = (certain, self.scopes.last_mut()) {
                 s.lazy.extend(n.results.iter().map(|r| (*r, n)));
             }
         }
-        for (n, strict) in body.nodes.iter().zip(strict) {
-            if strict {
+        for (n, certain) in body.nodes.iter().zip(certain) {
+            if certain {
                 acc_core::grow_stack(|| self.write(n))?;
             }
         }

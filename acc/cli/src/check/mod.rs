@@ -1,5 +1,8 @@
 //! `acc check FILE`
 
+pub mod executor;
+pub mod onnx;
+
 use crate::output::{program_of, read_text, say};
 use backend_native::Kernels;
 use std::path::PathBuf;

@@ -1,0 +1,60 @@
+//! Programs on XLA, where a plugin is there.
+
+use acc_core::prelude::*;
+use acc_core::{Error, LimitError};
+use backend_xla::Xla;
+use std::time::Duration;
+
+/// The executor; without a plugin there is none, and a message says how to get one.
+fn xla() -> Option<Xla> {
+    match Xla::local() {
+        Ok(xla) => Some(xla),
+        Err(e) => {
+            assert!(e.to_string().contains("scripts/xla.sh"), "{e}");
+            eprintln!("not run: {e}");
+            None
+        }
+    }
+}
+
+#[test]
+fn a_program_is_compiled_for_the_extents_of_its_arguments() -> Result<(), Error> {
+    let Some(xla) = xla() else { return Ok(()) };
+    let sums = xla.compile(|xs: Acc<Matrix<f32>>| xs.map(|x| x * x).fold(0.0, |a, b| a + b))?;
+    for rows in [1, 3, 0, 3] {
+        let elements: Vec<f32> = (0..rows * 4).map(|k| k as f32).collect();
+        let xs = Matrix::from_vec([rows, 4], elements).expect("as many elements");
+        let want: Vector<f32> = (0..rows).map(|i| (0..4).map(|j| ((i * 4 + j) as f32).powi(2)).sum()).collect();
+        assert_eq!(sums.call((&xs,))?, want);
+    }
+    Ok(())
+}
+
+#[test]
+fn an_extent_that_data_tell_is_looked_at() -> Result<(), Error> {
+    let Some(xla) = xla() else { return Ok(()) };
+    let xs = Vector::from([5i64, -1, 7, 0, 9]);
+    let kept = xla.run(use_(&xs).filter(|x| x.gt(0)).map(|x| x * 2))?;
+    assert_eq!(kept, Vector::from([10, 14, 18]));
+    Ok(())
+}
+
+#[test]
+fn a_fault_is_told_with_its_line() {
+    let Some(xla) = xla() else { return };
+    let xs = Vector::from([1, 2, 0]);
+    let line = line!() + 1;
+    let Err(Error::Fault { fault, loc, .. }) = xla.run(use_(&xs).map(|x| 6 / x)) else { panic!("a fault") };
+    assert_eq!((fault.kind(), loc.line()), ("division_by_zero", line));
+}
+
+#[test]
+fn loops_end_at_the_deadline() {
+    let Some(xla) = xla() else { return };
+    let array_loop = || awhile(unit(0i64), |_| lift(true), |i| i.map(|i| i + 1));
+    let lanes = || use_(&Vector::from([1i64, 2])).map(|x| while_(x, |i| i.ge(0), |i| i * 1)).sum();
+    for program in [array_loop(), lanes()] {
+        let limits = RunLimits::none().timeout(Duration::from_millis(300));
+        assert_eq!(xla.run_with(program, &limits).unwrap_err(), Error::Limit(LimitError::Deadline));
+    }
+}
