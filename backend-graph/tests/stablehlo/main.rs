@@ -15,9 +15,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Test programs with extents: every operation is in one of them.
-const PROGRAMS: [(&str, &str); 23] = [
+const PROGRAMS: [(&str, &str); 24] = [
     ("control/collatz", "ns=4"),
     ("foreign/traces-change-nothing", "xs=3"),
+    ("fold/pools", "xs=4x6,ks=5,window=2"),
     ("found/first-fault-of-two", "table=4,ids=3,offsets=3"),
     ("found/scans-and-folds", "a0=5"),
     ("found/sum-of-products-after-a-fault", "a=4,w=3,n=3"),

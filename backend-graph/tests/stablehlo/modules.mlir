@@ -121,6 +121,236 @@ return %20#0, %23 : tensor<3xi64>, tensor<i64>
 }
 // fault 1: index out of bounds at foreign/traces-change-nothing.acc:9:50
 
+// ---- fold/pools: xs=4x6,ks=5,window=2
+// main(in0_0, in1_0, in2_0) -> (out0_0, out1_0, out2_0, out3_0, out4_0, fault)
+module @acc {
+func.func public @main(%0: tensor<4x6xf32>, %1: tensor<5xi32>, %2: tensor<i64>) -> (tensor<2x3xf32>, tensor<4x6xf32>, tensor<2xi32>, tensor<2xi32>, tensor<4xi1>, tensor<i64>) {
+// generate at fold/pools.acc:5:54
+// generate at fold/pools.acc:5:35
+// generate at fold/pools.acc:5:61
+// generate at fold/pools.acc:5:88
+// generate at fold/pools.acc:5:15
+%3 = stablehlo.constant dense<false> : tensor<i1>
+%4 = stablehlo.constant dense<false> : tensor<i1>
+// generate at fold/pools.acc:6:5
+%5 = stablehlo.constant dense<false> : tensor<i1>
+// generate at fold/pools.acc:5:15
+// fold1 at fold/pools.acc:7:15
+%6 = stablehlo.constant dense<false> : tensor<i1>
+%7 = stablehlo.constant dense<0> : tensor<i64>
+%8 = stablehlo.constant dense<2> : tensor<i64>
+%9 = stablehlo.constant dense<1> : tensor<i64>
+%10 = stablehlo.broadcast_in_dim %7, dims = [] : (tensor<i64>) -> tensor<3x2xi64>
+%11 = stablehlo.iota dim = 0 : tensor<3x2xi64>
+%12 = stablehlo.broadcast_in_dim %8, dims = [] : (tensor<i64>) -> tensor<3x2xi64>
+%13 = stablehlo.multiply %11, %12 : tensor<3x2xi64>
+%14 = stablehlo.add %10, %13 : tensor<3x2xi64>
+%15 = stablehlo.iota dim = 1 : tensor<3x2xi64>
+%16 = stablehlo.broadcast_in_dim %9, dims = [] : (tensor<i64>) -> tensor<3x2xi64>
+%17 = stablehlo.multiply %15, %16 : tensor<3x2xi64>
+%18 = stablehlo.add %14, %17 : tensor<3x2xi64>
+%19 = stablehlo.reshape %18 : (tensor<3x2xi64>) -> tensor<3x2x1xi64>
+%20 = "stablehlo.gather"(%0, %19) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 4, 1>, indices_are_sorted = false}> : (tensor<4x6xf32>, tensor<3x2x1xi64>) -> (tensor<4x3x2xf32>)
+%21 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+%25 = "stablehlo.reduce"(%20, %21) <{dimensions = array<i64: 2>}> ({
+^bb0(%22: tensor<f32>, %23: tensor<f32>):
+%24 = stablehlo.maximum %22, %23 : tensor<f32>
+"stablehlo.return"(%24) : (tensor<f32>) -> ()
+}) : (tensor<4x3x2xf32>, tensor<f32>) -> (tensor<4x3xf32>)
+// fold1 at fold/pools.acc:8:22
+%26 = stablehlo.constant dense<false> : tensor<i1>
+%27 = stablehlo.constant dense<0> : tensor<i64>
+%28 = stablehlo.constant dense<1> : tensor<i64>
+%29 = stablehlo.constant dense<1> : tensor<i64>
+%30 = stablehlo.broadcast_in_dim %27, dims = [] : (tensor<i64>) -> tensor<2x3xi64>
+%31 = stablehlo.iota dim = 0 : tensor<2x3xi64>
+%32 = stablehlo.broadcast_in_dim %28, dims = [] : (tensor<i64>) -> tensor<2x3xi64>
+%33 = stablehlo.multiply %31, %32 : tensor<2x3xi64>
+%34 = stablehlo.add %30, %33 : tensor<2x3xi64>
+%35 = stablehlo.iota dim = 1 : tensor<2x3xi64>
+%36 = stablehlo.broadcast_in_dim %29, dims = [] : (tensor<i64>) -> tensor<2x3xi64>
+%37 = stablehlo.multiply %35, %36 : tensor<2x3xi64>
+%38 = stablehlo.add %34, %37 : tensor<2x3xi64>
+%39 = stablehlo.reshape %38 : (tensor<2x3xi64>) -> tensor<2x3x1xi64>
+%40 = "stablehlo.gather"(%25, %39) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 3>, indices_are_sorted = false}> : (tensor<4x3xf32>, tensor<2x3x1xi64>) -> (tensor<2x3x3xf32>)
+%41 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+%45 = "stablehlo.reduce"(%40, %41) <{dimensions = array<i64: 1>}> ({
+^bb0(%42: tensor<f32>, %43: tensor<f32>):
+%44 = stablehlo.maximum %42, %43 : tensor<f32>
+"stablehlo.return"(%44) : (tensor<f32>) -> ()
+}) : (tensor<2x3x3xf32>, tensor<f32>) -> (tensor<2x3xf32>)
+// generate at fold/pools.acc:10:18
+%46 = stablehlo.constant dense<false> : tensor<i1>
+// generate at fold/pools.acc:11:15
+// generate at fold/pools.acc:10:18
+// fold at fold/pools.acc:17:74
+%47 = stablehlo.constant dense<-1> : tensor<i64>
+%48 = stablehlo.constant dense<1> : tensor<i64>
+%49 = stablehlo.constant dense<1> : tensor<i64>
+%50 = stablehlo.constant dense<0x7F800000> : tensor<f32>
+%51 = stablehlo.broadcast_in_dim %47, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
+%52 = stablehlo.iota dim = 0 : tensor<4x3xi64>
+%53 = stablehlo.broadcast_in_dim %48, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
+%54 = stablehlo.multiply %52, %53 : tensor<4x3xi64>
+%55 = stablehlo.add %51, %54 : tensor<4x3xi64>
+%56 = stablehlo.iota dim = 1 : tensor<4x3xi64>
+%57 = stablehlo.broadcast_in_dim %49, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
+%58 = stablehlo.multiply %56, %57 : tensor<4x3xi64>
+%59 = stablehlo.add %55, %58 : tensor<4x3xi64>
+%60 = stablehlo.reshape %59 : (tensor<4x3xi64>) -> tensor<4x3x1xi64>
+%61 = "stablehlo.gather"(%0, %60) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 6>, indices_are_sorted = false}> : (tensor<4x6xf32>, tensor<4x3x1xi64>) -> (tensor<4x3x6xf32>)
+%62 = stablehlo.constant dense<4> : tensor<i64>
+%63 = stablehlo.constant dense<0> : tensor<i64>
+%64 = stablehlo.broadcast_in_dim %63, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
+%65 = stablehlo.compare LT, %59, %64, SIGNED : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi1>
+%66 = stablehlo.broadcast_in_dim %62, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
+%67 = stablehlo.compare GE, %59, %66, SIGNED : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi1>
+%68 = stablehlo.or %65, %67 : tensor<4x3xi1>
+%69 = stablehlo.reshape %68 : (tensor<4x3xi1>) -> tensor<4x3x1xi1>
+%70 = stablehlo.broadcast_in_dim %69, dims = [0, 1, 2] : (tensor<4x3x1xi1>) -> tensor<4x3x6xi1>
+%71 = stablehlo.broadcast_in_dim %50, dims = [] : (tensor<f32>) -> tensor<4x3x6xf32>
+%72 = stablehlo.select %70, %71, %61 : tensor<4x3x6xi1>, tensor<4x3x6xf32>
+%73 = stablehlo.constant dense<0x7F800000> : tensor<f32>
+%77 = "stablehlo.reduce"(%72, %73) <{dimensions = array<i64: 1>}> ({
+^bb0(%74: tensor<f32>, %75: tensor<f32>):
+%76 = stablehlo.minimum %74, %75 : tensor<f32>
+"stablehlo.return"(%76) : (tensor<f32>) -> ()
+}) : (tensor<4x3x6xf32>, tensor<f32>) -> (tensor<4x6xf32>)
+%78 = stablehlo.constant dense<-1> : tensor<i64>
+%79 = stablehlo.constant dense<1> : tensor<i64>
+%80 = stablehlo.constant dense<1> : tensor<i64>
+%81 = stablehlo.constant dense<0x7F800000> : tensor<f32>
+%82 = stablehlo.broadcast_in_dim %78, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
+%83 = stablehlo.iota dim = 0 : tensor<6x3xi64>
+%84 = stablehlo.broadcast_in_dim %79, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
+%85 = stablehlo.multiply %83, %84 : tensor<6x3xi64>
+%86 = stablehlo.add %82, %85 : tensor<6x3xi64>
+%87 = stablehlo.iota dim = 1 : tensor<6x3xi64>
+%88 = stablehlo.broadcast_in_dim %80, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
+%89 = stablehlo.multiply %87, %88 : tensor<6x3xi64>
+%90 = stablehlo.add %86, %89 : tensor<6x3xi64>
+%91 = stablehlo.reshape %90 : (tensor<6x3xi64>) -> tensor<6x3x1xi64>
+%92 = "stablehlo.gather"(%77, %91) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 4, 1>, indices_are_sorted = false}> : (tensor<4x6xf32>, tensor<6x3x1xi64>) -> (tensor<4x6x3xf32>)
+%93 = stablehlo.constant dense<6> : tensor<i64>
+%94 = stablehlo.constant dense<0> : tensor<i64>
+%95 = stablehlo.broadcast_in_dim %94, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
+%96 = stablehlo.compare LT, %90, %95, SIGNED : (tensor<6x3xi64>, tensor<6x3xi64>) -> tensor<6x3xi1>
+%97 = stablehlo.broadcast_in_dim %93, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
+%98 = stablehlo.compare GE, %90, %97, SIGNED : (tensor<6x3xi64>, tensor<6x3xi64>) -> tensor<6x3xi1>
+%99 = stablehlo.or %96, %98 : tensor<6x3xi1>
+%100 = stablehlo.reshape %99 : (tensor<6x3xi1>) -> tensor<1x6x3xi1>
+%101 = stablehlo.broadcast_in_dim %100, dims = [0, 1, 2] : (tensor<1x6x3xi1>) -> tensor<4x6x3xi1>
+%102 = stablehlo.broadcast_in_dim %81, dims = [] : (tensor<f32>) -> tensor<4x6x3xf32>
+%103 = stablehlo.select %101, %102, %92 : tensor<4x6x3xi1>, tensor<4x6x3xf32>
+%104 = stablehlo.constant dense<0x7F800000> : tensor<f32>
+%108 = "stablehlo.reduce"(%103, %104) <{dimensions = array<i64: 2>}> ({
+^bb0(%105: tensor<f32>, %106: tensor<f32>):
+%107 = stablehlo.minimum %105, %106 : tensor<f32>
+"stablehlo.return"(%107) : (tensor<f32>) -> ()
+}) : (tensor<4x6x3xf32>, tensor<f32>) -> (tensor<4x6xf32>)
+// generate at fold/pools.acc:19:82
+// generate at fold/pools.acc:19:78
+// generate at fold/pools.acc:19:68
+// generate at fold/pools.acc:19:49
+// generate at fold/pools.acc:19:39
+// generate at fold/pools.acc:19:19
+%109 = stablehlo.constant dense<false> : tensor<i1>
+%110 = stablehlo.constant dense<false> : tensor<i1>
+// generate at fold/pools.acc:19:135
+%111 = stablehlo.constant dense<false> : tensor<i1>
+// generate at fold/pools.acc:19:19
+// fold at fold/pools.acc:20:74
+%112 = stablehlo.constant dense<0> : tensor<i32>
+%113 = stablehlo.constant dense<0> : tensor<i64>
+%114 = stablehlo.constant dense<1> : tensor<i64>
+%115 = stablehlo.constant dense<3> : tensor<i64>
+%116 = stablehlo.broadcast_in_dim %113, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%117 = stablehlo.iota dim = 0 : tensor<2x2xi64>
+%118 = stablehlo.broadcast_in_dim %114, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%119 = stablehlo.multiply %117, %118 : tensor<2x2xi64>
+%120 = stablehlo.add %116, %119 : tensor<2x2xi64>
+%121 = stablehlo.iota dim = 1 : tensor<2x2xi64>
+%122 = stablehlo.broadcast_in_dim %115, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%123 = stablehlo.multiply %121, %122 : tensor<2x2xi64>
+%124 = stablehlo.add %120, %123 : tensor<2x2xi64>
+%125 = stablehlo.reshape %124 : (tensor<2x2xi64>) -> tensor<2x2x1xi64>
+%126 = "stablehlo.gather"(%1, %125) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<5xi32>, tensor<2x2x1xi64>) -> (tensor<2x2xi32>)
+%127 = stablehlo.constant dense<0> : tensor<i32>
+%131 = "stablehlo.reduce"(%126, %127) <{dimensions = array<i64: 1>}> ({
+^bb0(%128: tensor<i32>, %129: tensor<i32>):
+%130 = stablehlo.add %128, %129 : tensor<i32>
+"stablehlo.return"(%130) : (tensor<i32>) -> ()
+}) : (tensor<2x2xi32>, tensor<i32>) -> (tensor<2xi32>)
+// fold at fold/pools.acc:21:78
+%132 = stablehlo.constant dense<0> : tensor<i64>
+%133 = stablehlo.constant dense<1> : tensor<i64>
+%134 = stablehlo.constant dense<3> : tensor<i64>
+%135 = stablehlo.broadcast_in_dim %132, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%136 = stablehlo.iota dim = 0 : tensor<2x2xi64>
+%137 = stablehlo.broadcast_in_dim %133, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%138 = stablehlo.multiply %136, %137 : tensor<2x2xi64>
+%139 = stablehlo.add %135, %138 : tensor<2x2xi64>
+%140 = stablehlo.iota dim = 1 : tensor<2x2xi64>
+%141 = stablehlo.broadcast_in_dim %134, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%142 = stablehlo.multiply %140, %141 : tensor<2x2xi64>
+%143 = stablehlo.add %139, %142 : tensor<2x2xi64>
+%144 = stablehlo.reshape %143 : (tensor<2x2xi64>) -> tensor<2x2x1xi64>
+%145 = "stablehlo.gather"(%1, %144) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<5xi32>, tensor<2x2x1xi64>) -> (tensor<2x2xi32>)
+%146 = stablehlo.constant dense<1> : tensor<i32>
+%150 = "stablehlo.reduce"(%145, %146) <{dimensions = array<i64: 1>}> ({
+^bb0(%147: tensor<i32>, %148: tensor<i32>):
+%149 = stablehlo.multiply %147, %148 : tensor<i32>
+"stablehlo.return"(%149) : (tensor<i32>) -> ()
+}) : (tensor<2x2xi32>, tensor<i32>) -> (tensor<2xi32>)
+// generate at fold/pools.acc:22:50
+// generate at fold/pools.acc:22:40
+// generate at fold/pools.acc:22:20
+%151 = stablehlo.constant dense<false> : tensor<i1>
+%152 = stablehlo.constant dense<false> : tensor<i1>
+// generate at fold/pools.acc:22:128
+%153 = stablehlo.constant dense<false> : tensor<i1>
+%154 = stablehlo.constant dense<0> : tensor<i64>
+%155 = stablehlo.constant dense<1> : tensor<i64>
+%156 = stablehlo.constant dense<1> : tensor<i64>
+%157 = stablehlo.broadcast_in_dim %154, dims = [] : (tensor<i64>) -> tensor<4x2xi64>
+%158 = stablehlo.iota dim = 0 : tensor<4x2xi64>
+%159 = stablehlo.broadcast_in_dim %155, dims = [] : (tensor<i64>) -> tensor<4x2xi64>
+%160 = stablehlo.multiply %158, %159 : tensor<4x2xi64>
+%161 = stablehlo.add %157, %160 : tensor<4x2xi64>
+%162 = stablehlo.iota dim = 1 : tensor<4x2xi64>
+%163 = stablehlo.broadcast_in_dim %156, dims = [] : (tensor<i64>) -> tensor<4x2xi64>
+%164 = stablehlo.multiply %162, %163 : tensor<4x2xi64>
+%165 = stablehlo.add %161, %164 : tensor<4x2xi64>
+%166 = stablehlo.reshape %165 : (tensor<4x2xi64>) -> tensor<4x2x1xi64>
+%167 = "stablehlo.gather"(%1, %166) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<5xi32>, tensor<4x2x1xi64>) -> (tensor<4x2xi32>)
+// generate at fold/pools.acc:22:125
+%168 = stablehlo.broadcast_in_dim %112, dims = [] : (tensor<i32>) -> tensor<4x2xi32>
+%169 = stablehlo.compare GT, %167, %168, SIGNED : (tensor<4x2xi32>, tensor<4x2xi32>) -> tensor<4x2xi1>
+// generate at fold/pools.acc:22:20
+// fold at fold/pools.acc:23:76
+%170 = stablehlo.constant dense<true> : tensor<i1>
+%174 = "stablehlo.reduce"(%169, %170) <{dimensions = array<i64: 1>}> ({
+^bb0(%171: tensor<i1>, %172: tensor<i1>):
+%173 = stablehlo.and %171, %172 : tensor<i1>
+"stablehlo.return"(%173) : (tensor<i1>) -> ()
+}) : (tensor<4x2xi1>, tensor<i1>) -> (tensor<4xi1>)
+%175 = stablehlo.constant dense<0> : tensor<i64>
+return %45, %108, %131, %150, %174, %175 : tensor<2x3xf32>, tensor<4x6xf32>, tensor<2xi32>, tensor<2xi32>, tensor<4xi1>, tensor<i64>
+}
+}
+// fault 1: negative extent at fold/pools.acc:5:15
+// fault 2: shape overflow at fold/pools.acc:5:15
+// fault 3: index out of bounds at fold/pools.acc:6:5
+// fault 4: empty fold at fold/pools.acc:7:15
+// fault 5: empty fold at fold/pools.acc:8:22
+// fault 6: shape overflow at fold/pools.acc:10:18
+// fault 7: negative extent at fold/pools.acc:19:19
+// fault 8: shape overflow at fold/pools.acc:19:19
+// fault 9: index out of bounds at fold/pools.acc:19:135
+// fault 10: negative extent at fold/pools.acc:22:20
+// fault 11: shape overflow at fold/pools.acc:22:20
+// fault 12: index out of bounds at fold/pools.acc:22:128
+
 // ---- found/first-fault-of-two: table=4,ids=3,offsets=3
 // main(in0_0, in1_0, in2_0) -> (out0_0, fault)
 module @acc {
@@ -537,36 +767,16 @@ func.func public @main(%0: tensor<4xf32>, %1: tensor<i64>) -> (tensor<4xf32>, te
 %11 = stablehlo.or %7, %10 : tensor<i1>
 "stablehlo.return"(%11) : (tensor<i1>) -> ()
 }) : (tensor<4xf32>, tensor<4xi64>) -> (tensor<4xf32>, tensor<4xi64>)
-// map at sort/checked.acc:5:44
-// check at sort/checked.acc:4:17
-// check at sort/checked.acc:4:35
 // check at sort/checked.acc:4:53
-%13 = stablehlo.constant dense<false> : tensor<i1>
-// check at sort/checked.acc:4:17
+// check at sort/checked.acc:4:35
 // map at sort/checked.acc:5:44
-%14 = stablehlo.constant dense<4> : tensor<i64>
-%15 = stablehlo.constant dense<0> : tensor<i64>
-%16 = stablehlo.broadcast_in_dim %15, dims = [] : (tensor<i64>) -> tensor<4xi64>
-%17 = stablehlo.compare LT, %12#1, %16, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>
-%18 = stablehlo.broadcast_in_dim %14, dims = [] : (tensor<i64>) -> tensor<4xi64>
-%19 = stablehlo.compare GE, %12#1, %18, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>
-%20 = stablehlo.or %17, %19 : tensor<4xi1>
-%21 = stablehlo.constant dense<false> : tensor<i1>
-%25 = "stablehlo.reduce"(%20, %21) <{dimensions = array<i64: 0>}> ({
-^bb0(%22: tensor<i1>, %23: tensor<i1>):
-%24 = stablehlo.or %22, %23 : tensor<i1>
-"stablehlo.return"(%24) : (tensor<i1>) -> ()
-}) : (tensor<4xi1>, tensor<i1>) -> (tensor<i1>)
-%26 = stablehlo.constant dense<2> : tensor<i64>
-%27 = stablehlo.constant dense<0> : tensor<i64>
-%28 = stablehlo.select %25, %26, %27 : tensor<i1>, tensor<i64>
-%29 = stablehlo.reshape %12#1 : (tensor<4xi64>) -> tensor<4x1xi64>
-%30 = "stablehlo.gather"(%0, %29) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<4xf32>, tensor<4x1xi64>) -> (tensor<4xf32>)
-return %30, %12#0, %12#1, %28 : tensor<4xf32>, tensor<4xf32>, tensor<4xi64>, tensor<i64>
+%13 = stablehlo.constant dense<false> : tensor<i1>
+// map at sort/checked.acc:5:20
+%14 = stablehlo.constant dense<0> : tensor<i64>
+return %12#0, %12#0, %12#1, %14 : tensor<4xf32>, tensor<4xf32>, tensor<4xi64>, tensor<i64>
 }
 }
-// fault 1: {} elements, at most {} at sort/checked.acc:4:17
-// fault 2: index out of bounds at sort/checked.acc:5:44
+// fault 1: {} elements, at most {} at sort/checked.acc:5:44
 
 // ---- structure/graph/3-point-stencil: a0=5
 // main(in0_0) -> (out0_0, fault)
