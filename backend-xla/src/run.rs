@@ -118,12 +118,12 @@ impl<'r> Run<'r> {
                     layer.looked_at.insert(*v, n.number().map_err(Ended::from)?);
                 }
                 Next::Node(v) => {
-                    let body = bodies.last().copied().ok_or_else(|| defect("a run of no body"))?;
-                    let (between, node) = definition(body, *v).ok_or_else(|| defect("a node is missing"))?;
-                    let around = bodies.len();
-                    bodies.extend(between);
-                    let results = self.node(node, bodies, layers)?;
-                    bodies.truncate(around);
+                    let within = |k: usize| Some((k, definition(bodies.get(k)?, *v)?));
+                    // It may be one around the loop whose step needs it.
+                    let found = (0..bodies.len()).rev().find_map(within);
+                    let (k, (between, node)) = found.ok_or_else(|| defect("a node is missing"))?;
+                    let mut around: Vec<&Body> = bodies.iter().take(k + 1).copied().chain(between).collect();
+                    let results = self.node(node, &mut around, layers)?;
                     innermost(layers)?.held.extend(node.results.iter().copied().zip(results));
                 }
                 Next::Fault => return Err(Ended::Fault(None)),
@@ -178,7 +178,8 @@ impl<'r> Run<'r> {
                 let state: Vec<Value> = on.into_iter().chain(node.results.iter().copied()).collect();
                 match self.some_steps(node, &state, None, bodies, layers)? {
                     (Some(state), false) => Ok(state.into_iter().skip(1).collect()),
-                    _ => Err(defect("lanes do not end their loop")),
+                    // There is a loop in it: no module, but the interpreter can be stopped.
+                    _ => Err(Ended::Fault(None)),
                 }
             }
             Op::Trace { message, types, shown, values } => {

@@ -58,3 +58,17 @@ fn loops_end_at_the_deadline() {
         assert_eq!(xla.run_with(program, &limits).unwrap_err(), Error::Limit(LimitError::Deadline));
     }
 }
+
+/// A loop in a loop over elements, and one outside of the loop whose step needs it.
+#[test]
+fn loops_in_loops_end_at_the_deadline() {
+    let Some(xla) = xla() else { return };
+    let endless = |x: Exp<i64>| while_(x, |k| k.eq(k), |k| k + 1);
+    let nested = use_(&Vector::from([1i64, 2])).map(move |x| while_(x, |i| i.ge(0), endless)).sum();
+    let once = use_(&Scalar::scalar(0i64)).map(endless);
+    let around = awhile(unit(0i64), |s| s.map(|s| s.lt(3)), move |s| s.map(|s| s + once.the()));
+    for program in [nested, around] {
+        let limits = RunLimits::none().timeout(Duration::from_millis(300));
+        assert_eq!(xla.run_with(program, &limits).unwrap_err(), Error::Limit(LimitError::Deadline));
+    }
+}
