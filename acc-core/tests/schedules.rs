@@ -209,8 +209,6 @@ fn programs_with_schedules_as_text() {
     assert_eq!(text::parse("again.acc", &good.to_string()).expect("the same program"), good);
     assert!(verify(&good, None).is_ok());
     assert_ne!(good, read("[i0, i1]").expect("a program"));
-    for (loops, want) in [("[i0]", "a schedule of 1 axes for an array of rank 2")] {
-        let error = verify(&read(loops).expect("a program"), None).expect_err("a wrong program");
-        assert!(error.to_string().contains(want), "{error}");
-    }
+    let error = verify(&read("[i0]").expect("a program"), None).expect_err("a wrong program");
+    assert!(error.to_string().contains("a schedule of 1 axes for an array of rank 2"), "{error}");
 }
