@@ -10,7 +10,7 @@ use tch::{Kind, Tensor};
 
 type Result<T> = std::result::Result<T, TorchError>;
 
-/// Whether a position of a lane is out of bounds: see [`Op::Outside`].
+/// Whether a position of a lane is out of bounds: see [`Op::Outside`](acc_desugar::graph::Op::Outside).
 pub(crate) fn outside(base: i64, steps: &[i64], lens: &[i64], extent: i64) -> bool {
     if lens.iter().any(|n| *n <= 0) {
         return false;

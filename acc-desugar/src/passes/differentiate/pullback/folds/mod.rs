@@ -1,6 +1,6 @@
 //! Adjoints of folds.
 //!
-//! Sums and extremes are in [`shares`], operators that choose an element in [`choices`]. For any other operator, with `l` what lies left of an element `x` in the
+//! Sums and extremes are in [`mod@shares`], operators that choose an element in [`choices`]. For any other operator, with `l` what lies left of an element `x` in the
 //! row and `r` what lies right of it, the row's result is `(l ⊕ x) ⊕ r`: the adjoint of `l ⊕ x` is had from the outer
 //! application, and that of `x` from the inner one. What lies left and right are scans (as in Bruun, Larsen, Munksgaard and
 //! Oancea, Reverse-mode AD of reduce-by-index and scan, IFL 2023).
