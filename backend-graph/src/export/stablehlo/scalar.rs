@@ -66,7 +66,12 @@ impl Writer {
             P::FloorP => self.unary("floor", x),
             P::CeilP => self.unary("ceil", x),
             P::RoundP => self.unary("round_nearest_even", x),
-            P::AsinP | P::AcosP | P::AtanP | P::AsinhP | P::AcoshP | P::AtanhP => self.of_chlo(p.name(), x),
+            // The function of one operand is wrong for vectors of `f32` in the plugin that `scripts/xla.sh` brings.
+            P::AtanP => {
+                let one = self.small(1, ty)?;
+                self.binary("atan2", x, &one)
+            }
+            P::AsinP | P::AcosP | P::AsinhP | P::AcoshP | P::AtanhP => self.of_chlo(p.name(), x),
             P::SinhP | P::CoshP => self.hyperbolic(p, x),
             P::TruncP => {
                 let zero = self.small(0, ty)?;
