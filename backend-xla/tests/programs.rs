@@ -72,3 +72,14 @@ fn loops_in_loops_end_at_the_deadline() {
         assert_eq!(xla.run_with(program, &limits).unwrap_err(), Error::Limit(LimitError::Deadline));
     }
 }
+
+#[test]
+fn inverse_tangents_of_as_many_elements_as_vectors_have() -> Result<(), Error> {
+    let Some(xla) = xla() else { return Ok(()) };
+    let xs: Vector<f32> = (0..156).map(|k| (k as f32 - 70.0) / 3.0).collect();
+    let got = xla.run(use_(&xs).map(|x| x.atan()))?;
+    for (x, y) in xs.iter().zip(got.iter()) {
+        assert!((x.atan() - y).abs() < 1e-6, "atan {x} is {y}");
+    }
+    Ok(())
+}
