@@ -183,6 +183,18 @@ yield r, s, t
     assert_eq!((&results[0], &results[0]), (&results[1], &results[2]));
 }
 
+/// A fold of the results of a fold is one with it if the schedule has axes for both.
+#[test]
+fn the_axes_of_a_schedule_say_which_folds_are_one() {
+    let kernels = |loops: &str| {
+        let folds = "r: [2]i32 = fold1(n, f: |%x: i32, %y: i32| max(%x, %y))
+     x: [1]i32 = fold1(r, f: |%x: i32, %y: i32| max(%x, %y))";
+        let program = program(folds, "[1]i32", loops);
+        Backend::prepare(&Native::tiles(), &program, &RunLimits::none()).unwrap().explain().kernels.len()
+    };
+    assert_eq!((kernels("[i0, i1, i2]"), kernels("[i1, i0]")), (1, 2));
+}
+
 #[test]
 fn explanations_show_the_loops() {
     let explained = |loops: &str| {

@@ -50,8 +50,8 @@ struct Decider<'a> {
     absorbed: HashSet<ArrayId>,
     /// Sorted arrays, and the positions that are not computed.
     sorted: HashMap<ArrayId, ArrayId>,
-    /// Arrays that the program has a schedule for.
-    scheduled: HashSet<ArrayId>,
+    /// Arrays that the program has a schedule for, with its number of axes.
+    scheduled: HashMap<ArrayId, usize>,
     notes: Vec<Note>,
     /// How many more uses of arrays are followed to find out what depends on what.
     steps: Cell<usize>,
@@ -100,7 +100,7 @@ pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
         }
     }
     let scheduled = uses.sites.iter().filter_map(|site| match &site.stmt.op {
-        ArrayOp::Compute { xs, schedule: Some(_) } => Some(*xs),
+        ArrayOp::Compute { xs, schedule: Some(schedule) } => Some((*xs, schedule.axes())),
         _ => None,
     });
     let scheduled = scheduled.collect();
@@ -235,7 +235,7 @@ impl Decider<'_> {
         let small = kernel.facts.with(facts(site.stmt), 1).nodes <= KERNEL_NODES;
         let rank = self.program.ty(self.result(root)).rank;
         let here = whole && innermost && small && kernel.block == site.block && reader.read == Read::Point;
-        (here && nests(self.program, &self.defs, outer, site.stmt, rank)).then_some(number)
+        (here && nests(self.program, &self.defs, outer, site.stmt, rank, kernel.scheduled)).then_some(number)
     }
 
     /// Makes a fold one with that whose elements its results are.
@@ -376,7 +376,7 @@ impl Decider<'_> {
             demands: self.demands(k),
             strict: site.strict,
             total: self.total[k],
-            scheduled: self.scheduled.contains(&result),
+            scheduled: self.scheduled.get(&result).copied(),
             block: site.block,
         }));
     }

@@ -96,8 +96,8 @@ pub(super) struct Kernel {
     pub strict: bool,
     /// Whether it may be evaluated even if it is not needed: it ends, and without a fault.
     pub total: bool,
-    /// Whether the program has a schedule for an array that it stores: no other kernel joins it.
-    pub scheduled: bool,
+    /// The axes of the schedule that the program has for an array that it stores: no other kernel joins it then.
+    pub scheduled: Option<usize>,
     pub block: usize,
 }
 

@@ -3,7 +3,8 @@
 //!
 //! A fold whose elements are folds by the same operator is one fold along the axes of both. It is taken as one kernel
 //! where neighbours along the axis of its results read neighbours in memory: rows then run side by side, and what is
-//! folded inside never meets memory. Elsewhere the inner fold, which runs along memory, stays a kernel of its own.
+//! folded inside never meets memory. Elsewhere the inner fold, which runs along memory, stays a kernel of its own. Where the
+//! program has a schedule, its number of axes decides instead.
 
 use super::uses::is_matrix_product;
 use crate::analysis::contraction::{Definitions, contraction};
@@ -19,8 +20,15 @@ const MAX_FOLLOWED_DEPTH: usize = 32;
 const MAX_FOLLOWED_STATEMENTS: usize = 1024;
 
 /// Whether two nested folds can be one fold over the axes of both; the outer one is the inner one's only use. `rank` is that of
-/// the outermost fold's result.
-pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner_fold: &Stmt, rank: usize) -> bool {
+/// the outermost fold's result, `scheduled` the axes of its schedule, if it has one.
+pub(super) fn nests(
+    p: &Program,
+    defs: &Definitions<'_>,
+    outer: &Stmt,
+    inner_fold: &Stmt,
+    rank: usize,
+    scheduled: Option<usize>,
+) -> bool {
     let (ArrayOp::Fold { f, init, .. }, ArrayOp::Fold { f: g, init: own, xs }) = (&outer.op, &inner_fold.op) else {
         return false;
     };
@@ -34,7 +42,7 @@ pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner_fol
     };
     let Some(lane) = rank.checked_sub(1) else { return false };
     let elements = defs.get(*xs).filter(|s| matches!(s.op, ArrayOp::Fold { .. }));
-    let is_outer = elements.is_some_and(|s| nests(p, defs, inner_fold, s, rank));
+    let is_outer = elements.is_some_and(|s| nests(p, defs, inner_fold, s, rank, scheduled));
     let along = |axis: usize| {
         let moves: Vec<i64> = (0..p.ty(*xs).rank).map(|k| i64::from(k == axis)).collect();
         reads(defs, *xs, &moves, MAX_FOLLOWED_DEPTH, &Cell::new(MAX_FOLLOWED_STATEMENTS))
@@ -42,7 +50,8 @@ pub(super) fn nests(p: &Program, defs: &Definitions<'_>, outer: &Stmt, inner_fol
     let (lanes, inner) = (along(lane), along(p.ty(*xs).rank - 1));
     let side_by_side = lanes.near > 0 && (lanes.far == 0 || lanes.near >= inner.near);
     let product = contraction(defs, inner_fold).is_some_and(|c| is_matrix_product(&c));
-    begins_equal && !product && (is_outer || side_by_side)
+    let pays = || scheduled.map_or(is_outer || side_by_side, |axes| axes >= p.ty(*xs).rank);
+    begins_equal && !product && pays()
 }
 
 /// What a closed function yields, if these are literals.

@@ -2,7 +2,7 @@
 //! caches of usual sizes alone. It need not be right: it says which nests are measured first.
 //!
 //! The time is that of instructions (operations, loads where the code generator places them, partial results that go to memory,
-//! the latency of chains of additions, turns of loops), and of the cache lines that come again from each level of memory, since
+//! the latency of chains of additions, iterations of loops), and of the cache lines that come again from each level of memory, since
 //! what is used in between does not fit into it.
 
 use crate::kernel::{Accesses, AxisKind, Kernel, Op, Sink};
@@ -31,12 +31,12 @@ const LEVELS: [Level; 3] = [
 const PAGE_BYTES: usize = 4096;
 /// Bytes, and lines, from which on lines that follow each other are fetched ahead.
 const FETCHED_AHEAD: usize = 256;
-const MAX_LINES_OF_A_TURN: f64 = 8.0;
-/// Cycles of a vector operation, of a load, of the elements that a lane gathers, of a turn of a loop.
+const MAX_LINES_PER_ITERATION: f64 = 8.0;
+/// Cycles of a vector operation, of a load, of the elements that a lane gathers, of an iteration of a loop.
 const OPERATION: f64 = 0.5;
 const LOAD: f64 = 0.5;
 const GATHERED_LANE: f64 = 0.7;
-const TURN: f64 = 1.0;
+const ITERATION: f64 = 1.0;
 /// Cycles until a sum can be added to, and of a partial result that goes to memory and back; of each lane, if lanes are
 /// apart in memory.
 const LATENCY: f64 = 4.0;
@@ -129,7 +129,7 @@ struct Nest<'a> {
     shape: &'a Shape<'a>,
     loops: &'a [Loop],
     /// The iterations of each loop.
-    turns: Vec<f64>,
+    iterations: Vec<f64>,
     /// The loop over lanes.
     lane: usize,
 }
@@ -137,7 +137,7 @@ struct Nest<'a> {
 impl<'a> Nest<'a> {
     fn new(shape: &'a Shape<'a>, schedule: &'a Schedule) -> Nest<'a> {
         let loops = schedule.loops();
-        let turns = (0..loops.len()).map(|at| {
+        let iterations = (0..loops.len()).map(|at| {
             let l = loops[at];
             let around = loops[..at].iter().rev().find(|o| o.axis == l.axis).map_or(usize::MAX, |o| o.step);
             let extent = shape.extents[l.axis];
@@ -149,17 +149,17 @@ impl<'a> Nest<'a> {
         let marked = loops.iter().position(|l| l.mark == Mark::Lanes);
         let last = |unrolled| loops.iter().rposition(|l| is_points(&l) && (l.mark == Mark::Unrolled) == unrolled);
         let lane = marked.or_else(|| last(false)).or_else(|| last(true)).unwrap_or(0);
-        Nest { shape, loops, turns: turns.collect(), lane }
+        Nest { shape, loops, iterations: iterations.collect(), lane }
     }
 
-    /// The turns of the loops before one, where the lane loop has one for each vector.
+    /// The iterations of the loops before one, where the lane loop has one for each vector.
     fn executions(&self, end: usize) -> f64 {
-        (0..end).map(|at| self.vector_turns(at)).product()
+        (0..end).map(|at| self.vector_iterations(at)).product()
     }
 
-    /// The turns of a loop, where the lane loop has one for each vector.
-    fn vector_turns(&self, at: usize) -> f64 {
-        if at == self.lane { (self.turns[at] / self.shape.lanes as f64).max(1.0) } else { self.turns[at] }
+    /// The iterations of a loop, where the lane loop has one for each vector.
+    fn vector_iterations(&self, at: usize) -> f64 {
+        if at == self.lane { (self.iterations[at] / self.shape.lanes as f64).max(1.0) } else { self.iterations[at] }
     }
 
     fn is_folded(&self, l: &Loop) -> bool {
@@ -174,7 +174,7 @@ impl<'a> Nest<'a> {
         let registers = n - self.loops[(self.lane + 1).min(n)..].iter().rev().take_while(stays).count();
         let unrolled: f64 = (0..n)
             .filter(|&at| self.loops[at].mark == Mark::Unrolled && !self.is_folded(&self.loops[at]))
-            .map(|at| self.turns[at])
+            .map(|at| self.iterations[at])
             .product();
         let mut cycles = all * self.shape.operations as f64 * OPERATION;
         let over = self.loops.get(self.lane).map_or(0, |l| l.axis);
@@ -209,16 +209,16 @@ impl<'a> Nest<'a> {
         cycles
             + (0..n)
                 .filter(|&at| self.loops[at].mark != Mark::Unrolled)
-                .map(|at| self.executions(at + 1) * TURN)
+                .map(|at| self.executions(at + 1) * ITERATION)
                 .sum::<f64>()
     }
 
     /// The points of an axis that the loops from one on run over, and the lanes of a vector.
     fn span(&self, axis: usize, from: usize) -> f64 {
         let own = (from..self.loops.len()).filter(|&at| self.loops[at].axis == axis);
-        let points: f64 = own.map(|at| self.turns[at]).product();
+        let points: f64 = own.map(|at| self.iterations[at]).product();
         let is_vector = from > self.lane && self.loops[self.lane].axis == axis;
-        if is_vector { points * (self.shape.lanes as f64).min(self.turns[self.lane]) } else { points }
+        if is_vector { points * (self.shape.lanes as f64).min(self.iterations[self.lane]) } else { points }
     }
 
     /// The cache lines that an array has in the loops from one on.
@@ -250,13 +250,13 @@ impl<'a> Nest<'a> {
         })
     }
 
-    /// Whether the lines of an array in the loops from one on follow each other, or do so from turn to turn of the loop around.
+    /// Whether the lines of an array in the loops from one on follow each other, or do so from one iteration of the loop around to the next.
     fn is_in_order(&self, s: &Stream, from: usize) -> bool {
         let near = |axis: usize| s.strides[axis].map(|stride| stride * s.size).filter(|b| (1..LINE_BYTES).contains(b));
         let follows =
             |axis: usize| near(axis).is_some_and(|b| self.span(axis, from) * b as f64 >= FETCHED_AHEAD as f64);
         let around = from.checked_sub(1).is_some_and(|at| near(self.loops[at].axis).is_some());
-        (0..self.shape.extents.len()).any(follows) || (around && self.lines(s, from) <= MAX_LINES_OF_A_TURN)
+        (0..self.shape.extents.len()).any(follows) || (around && self.lines(s, from) <= MAX_LINES_PER_ITERATION)
     }
 
     /// Cycles in which lines come from behind each level of cache.
@@ -279,15 +279,15 @@ impl<'a> Nest<'a> {
         LEVELS.iter().map(of_level).sum()
     }
 
-    /// How many turns of the loop around those from one on find the lines of an array that the turn before has left.
+    /// How many iterations of the loop around those from one on find the lines of an array that the one before has left.
     fn stays(&self, s: &Stream, from: usize) -> f64 {
         let Some(at) = from.checked_sub(1) else { return 1.0 };
         let points = if at == self.lane { self.shape.lanes } else { 1 };
         match s.strides[self.loops[at].axis] {
-            Some(0) => self.vector_turns(at),
+            Some(0) => self.vector_iterations(at),
             Some(stride) => {
                 let lines = (stride * points * s.size) as f64 / LINE_BYTES as f64;
-                self.vector_turns(at).min((1.0 / lines).max(1.0))
+                self.vector_iterations(at).min((1.0 / lines).max(1.0))
             }
             None => 1.0,
         }

@@ -68,7 +68,7 @@ pub struct SearchReport {
     pub nests: Vec<Found>,
     /// The time of the program as it is.
     pub default: Times,
-    /// The loops of the program as it is.
+    /// The loops of the program as it is, or what it does instead; nothing if its kernel is another one.
     pub default_loops: String,
 }
 
@@ -150,7 +150,10 @@ pub fn search(
     found.sort_by(|a, b| median(a).total_cmp(&median(b)));
     let plain = Backend::prepare(&native, program, &limits)?;
     let own = plain.plan().launches().find(|l| l.kernel.title() == kernel.title());
-    let default_loops = own.map_or_else(|| "others".to_string(), |l| l.kernel.shown_loops());
+    let default_loops = own.map_or_else(String::new, |l| match &l.product {
+        Some(_) if !l.kernel.has_schedule => "a product of matrices".to_string(),
+        _ => l.kernel.shown_loops(),
+    });
     let folded = kernel.axes.iter().map(|kind| *kind == AxisKind::Reduction).collect();
     Ok(SearchReport { folded, nests: found, default: times[0].clone(), default_loops })
 }

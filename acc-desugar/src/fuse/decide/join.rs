@@ -40,7 +40,7 @@ impl Decider<'_> {
             (true, false) => ends_as(b, a) || a.kind == Kind::Points,
             (false, false) => a.kind == b.kind && a.after == b.after,
         };
-        let plain = |k: &Kernel| k.nested.is_empty() && k.order.is_none() && !k.scheduled;
+        let plain = |k: &Kernel| k.nested.is_empty() && k.order.is_none() && k.scheduled.is_none();
         plain(a)
             && plain(b)
             && a.space == b.space
@@ -102,7 +102,7 @@ impl Decider<'_> {
             new.facts = new.facts.with(old.facts, 1);
             new.demands.extend(old.demands);
             new.strict |= old.strict;
-            new.scheduled |= old.scheduled;
+            new.scheduled = new.scheduled.or(old.scheduled);
             new.total &= old.total;
             if new.epilogue.is_empty() {
                 new.after = old.after;

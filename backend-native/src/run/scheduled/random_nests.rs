@@ -109,7 +109,7 @@ fn every_test_program_gives_the_same_bits_by_random_schedules() {
 }
 
 /// Nests with extents above the sizes at which unscheduled folds are grouped otherwise: columns, slices, blocks of terms.
-const LARGE: [&str; 5] = [
+const LARGE_NESTS: [&str; 5] = [
     "program(a: [2]f32) {
        t: [2]f32 = backpermute(a, shape: || (extent(a, 1), extent(a, 0)), index: |%i: i64, %j: i64| (%j, %i))
        s: [1]f32 = fold(t, f: |%x: f32, %y: f32| add(%x, %y), init: || 0f32)
@@ -152,7 +152,7 @@ fn large_nests_give_the_same_bits_by_random_schedules() {
         return;
     }
     let mut random = Random(3);
-    for (number, text) in LARGE.iter().enumerate() {
+    for (number, text) in LARGE_NESTS.iter().enumerate() {
         let count = compare(&format!("nest {number}"), lowered("nest", text), 15, &mut random);
         assert!(count >= 10, "nest {number}: {count} schedules");
     }
@@ -166,7 +166,7 @@ fn schedules_change_no_bit_of_products_and_exact_folds() {
         return;
     }
     let threads = ThreadPool::new(2).unwrap();
-    for text in [LARGE[2], LARGE[4]] {
+    for text in [LARGE_NESTS[2], LARGE_NESTS[4]] {
         let (mut plan, runs) = lowered("nest", text);
         let wanted: Vec<_> = runs.iter().map(|args| evaluate(&plan, args, &threads)).collect();
         for seed in 0..5 {
@@ -184,7 +184,7 @@ fn machine_code_follows_schedules() {
     if !has_llvm() {
         return;
     }
-    let (mut plan, _) = lowered("nest", LARGE[2]);
+    let (mut plan, _) = lowered("nest", LARGE_NESTS[2]);
     assert!(reschedule(&mut plan, Some(&mut Random(5))) > 0);
     let launch = plan.launches().next().unwrap();
     assert!(launch.kernel.axes.contains(&AxisKind::Reduction));

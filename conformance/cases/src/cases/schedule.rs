@@ -12,7 +12,7 @@ fn register_tile(s: &mut Nest, [i, j, k]: [LoopVar; 3], rows: usize) -> LoopVar 
 
 pub fn cases() -> Vec<Case> {
     vec![
-        case("schedule/products", "", |t| {
+        case("schedule/steps-of-products", "", |t| {
             let a = generate((21, 34), |(i, j)| i - 2 * j).map(|x| x.to::<f32>());
             let b = generate((34, 19), |(i, j)| 3 * i + j).map(|x| x.to::<f32>());
             let product = a.matmul(&b);
@@ -25,7 +25,7 @@ pub fn cases() -> Vec<Case> {
                 t.agrees(product.scheduled(&path).map(|x| x + 1.0));
             }
         }),
-        case("schedule/windows", "", |t| {
+        case("schedule/steps-of-windows", "", |t| {
             let x = generate((12, 17), |(i, j)| i * 17 + j);
             let w = generate((3, 3), |(i, j)| i - j);
             let windows = tensor!([y, z] sum[p, q](x[y + p, z + q] * w[p, q]));
@@ -35,10 +35,10 @@ pub fn cases() -> Vec<Case> {
                 s.order(&[yb, zb, q, p, z, y]).vectorize(z).unroll(y);
             }));
         }),
-        case("schedule/elements", "", |t| {
+        case("schedule/steps-of-elements", "", |t| {
             let x = generate((6, 7), |(i, j)| 10 * i + j);
-            let turned = x.transpose().map(|x| x * x);
-            t.agrees(turned.schedule(|s, [i, j]| _ = s.interchange(i, j)));
+            let transposed = x.transpose().map(|x| x * x);
+            t.agrees(transposed.schedule(|s, [i, j]| _ = s.interchange(i, j)));
             let (sums, halves) = (x.sum(), Schedule::new(|s, [i, _k]| _ = s.split(i, 2)));
             t.agrees(sums.scheduled(&halves));
         }),
