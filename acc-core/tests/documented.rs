@@ -38,7 +38,7 @@ fn macro_entry(line: &str) -> Option<&str> {
     let (name, rest) = line.split_once(' ')?;
     let is_name =
         name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(|c| c == '_' || c.is_alphanumeric());
-    const KEYWORDS: [&str; 7] = ["const", "fn", "let", "pub", "struct", "type", "use"];
+    const KEYWORDS: [&str; 8] = ["const", "fn", "let", "pub", "static", "struct", "type", "use"];
     (is_name && !KEYWORDS.contains(&name) && rest.ends_with(';')).then_some(name)
 }
 

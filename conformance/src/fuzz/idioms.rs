@@ -24,9 +24,9 @@ impl Generator {
         let [a, b, c, out] = std::array::from_fn(|_| self.array_name());
         let mut dims = vec![Some(rows), Some(columns)];
         let statements = match *self.choices.pick(if exact {
-            &[0, 3, 4, 5, 7]
+            &[0, 3, 4, 5, 7, 8, 9]
         } else {
-            &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7]
+            &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9]
         }) {
             0 => format!("{out}: [2]{t} = map({x}, f: |%x: {t}| min(max(%x, 0.25{t}), 1.25{t}))\n"),
             1 => format!(
@@ -86,6 +86,33 @@ impl Generator {
                 let windows = Windows::of(&mut self.choices, columns);
                 dims = vec![Some(windows.filters), Some(windows.places)];
                 windows.text([&x, &a, &b, &c, &out], t, &sum, rows)
+            }
+            8 => {
+                let (high, wide) = (rows.min(2), *self.choices.pick(&[2, 3]));
+                dims = vec![Some(rows - high + 1), Some(columns - wide + 1)];
+                let f = match self.choices.below(2) {
+                    0 => format!("f: |%a: {t}, %b: {t}| max(%a, %b)"),
+                    _ => format!("f: |%a: {t}, %b: {t}| add(%a, %b)"),
+                };
+                format!(
+                    "{a}: [4]{t} = generate(shape: || ({}i64, {}i64, {high}i64, {wide}i64), \
+                     f: |%i: i64, %j: i64, %k: i64, %l: i64| {x}[add(%i, %k), add(%j, %l)])\n  \
+                     {b}: [3]{t} = fold1({a}, {f})\n  {out}: [2]{t} = fold1({b}, {f})\n",
+                    rows - high + 1,
+                    columns - wide + 1
+                )
+            }
+            9 => {
+                let (inner, others) = (*self.choices.pick(&[2, 3]), *self.choices.pick(&[1, 2, 3]));
+                dims = vec![Some(rows), Some(others)];
+                let [terms, sums] = std::array::from_fn(|_| self.array_name());
+                format!(
+                    "{a}: [2]{t} = generate(shape: || ({columns}i64, {inner}i64), f: |%i: i64, %j: i64| {numbers})\n  \
+                     {b}: [2]{t} = generate(shape: || ({inner}i64, {others}i64), f: |%i: i64, %j: i64| {numbers})\n  \
+                     {terms}: [4]{t} = generate(shape: || ({rows}i64, {others}i64, {columns}i64, {inner}i64), \
+                     f: |%i: i64, %j: i64, %k: i64, %l: i64| mul(mul({x}[%i, %k], {a}[%k, %l]), {b}[%l, %j]))\n  \
+                     {sums}: [3]{t} = fold({terms}, {sum})\n  {out}: [2]{t} = fold({sums}, {sum})\n"
+                )
             }
             _ => format!(
                 "{out}: [2]{t} = generate(shape: || (extent({x}, 0), {columns}i64), f: |%i: i64, %j: i64| \
