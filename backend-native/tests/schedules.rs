@@ -4,6 +4,7 @@ mod common;
 
 use acc_core::exec::Backend;
 use acc_core::ir::Program;
+use acc_core::prelude::Matrix;
 use acc_core::{BuildError, Error, Executor, RunLimits};
 use backend_native::{Compile, Native, Options};
 use common::{Rng, array, parse, same_outcome};
@@ -177,8 +178,11 @@ yield r, s, t
     let prepared = Backend::prepare(&Native::tiles(), &program, &RunLimits::none()).unwrap();
     let loops: Vec<Option<String>> = prepared.explain().kernels.into_iter().map(|k| k.loops).collect();
     assert_eq!(loops, [Some("[i2, i0, i1]".to_string()), Some("[threads i0, i1, i2]".to_string())]);
-    let (mut rng, float) = (Rng(6), acc_core::data::ScalarType::F32.into());
-    let args = [array(&[9, 300], &float, &mut rng), array(&[300, 11], &float, &mut rng)];
+    let matrix = |rows: usize, columns: usize| {
+        let values = (0..rows * columns).map(|k| (k % 13) as f32 / 3.0).collect();
+        Matrix::from_vec([rows, columns], values).unwrap().data().clone()
+    };
+    let args = [matrix(9, 300), matrix(300, 11)];
     let results = Native::compiled().run_untyped(&program, &args, &RunLimits::none()).unwrap();
     assert_eq!((&results[0], &results[0]), (&results[1], &results[2]));
 }
