@@ -42,7 +42,8 @@ fn bytes_are_those_held_at_one_time() {
         let few = if e.name() == executors::REFERENCE { 50 } else { 10 };
         assert_eq!(run(e, &chain, &within(few * ARRAY)), Ok(()), "{}", e.name());
         assert!(is_memory(&run(e, &chain, &within(ARRAY / 2))), "{}", e.name());
-        assert!(is_memory(&run(e, &all, &within(10 * ARRAY))), "{}", e.name());
+        // What a module of XLA holds between its operations is not counted (docs/GRAPHS.md).
+        assert!(e.name() == "xla" || is_memory(&run(e, &all, &within(10 * ARRAY))), "{}", e.name());
         assert_eq!(run(e, &all, &within(100 * ARRAY)), Ok(()), "{}", e.name());
     });
 }
