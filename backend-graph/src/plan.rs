@@ -144,7 +144,7 @@ impl Planner<'_> {
         if self.stopped.is_some() {
             return (PlannedBody::default(), HashSet::new());
         }
-        let strict = row_blocking::strict(body);
+        let strict = body.strict();
         let mut demanded = lazy.clone();
         for (n, _) in body.nodes.iter().zip(&strict).filter(|(_, strict)| !**strict) {
             demanded.extend(n.results.iter().copied());

@@ -4,6 +4,7 @@ use super::{Body, FaultKind, Flags, Node, Numbers, PadMode, ReduceOp, ScatterMod
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, PrimOp};
 use smallvec::SmallVec;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A field of an operation: values, bodies, or neither.
@@ -118,6 +119,19 @@ impl Body {
             }
             out.extend(&n.results);
         }
+    }
+
+    /// For each node whether the body's results certainly need it. The others are evaluated on demand.
+    pub fn strict(&self) -> Vec<bool> {
+        let mut needed: HashSet<Value> = self.results.iter().copied().collect();
+        let mut strict = vec![false; self.nodes.len()];
+        for (n, strict) in self.nodes.iter().zip(&mut strict).rev() {
+            if n.results.iter().any(|r| needed.contains(r)) {
+                *strict = true;
+                needed.extend(n.op.operands());
+            }
+        }
+        strict
     }
 
     /// Calls `f` on every node, those of inner bodies included.

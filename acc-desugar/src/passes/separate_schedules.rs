@@ -5,15 +5,13 @@
 //! reads element by element. What these read is inlined into each kernel, as it would be into one.
 
 use crate::analysis::contraction::Definitions;
+use crate::passes::simplify::map_op;
 use crate::settings::Settings;
 use acc_core::Error;
-use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Block, Class, Closed, Fun, Ir, Mapper, Names, Program, Schedule, Stmt,
-};
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Class, Fun, Names, Program, Schedule, Stmt};
 use smallvec::smallvec;
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::convert::Infallible;
 use std::sync::Arc;
 
 /// Repeats the nests of arrays with several schedules.
@@ -63,7 +61,7 @@ impl Pass<'_> {
                 *xs = self.repeat(*xs, &mut stmts);
                 self.first.insert(*xs, schedule.clone());
             } else if !s.op.blocks().is_empty() {
-                s.op = s.op.map(&mut Blocks(self));
+                s.op = map_op(&s.op, &mut Fun::clone, &mut |a| a, &mut |b, _| acc_core::grow_stack(|| self.block(b)));
             }
             stmts.push(s);
         }
@@ -84,53 +82,9 @@ impl Pass<'_> {
         let result = ArrayId(u32::try_from(self.types.len()).unwrap_or(u32::MAX));
         self.types.push(self.types[a.index()].clone());
         self.names.push(self.names[a.index()].clone());
-        out.push(Stmt { results: smallvec![result], op: of.op.map(&mut Renamed(&again)), loc: of.loc });
+        let operand = &mut |x| again.get(&x).copied().unwrap_or(x);
+        let op = map_op(&of.op, &mut Fun::clone, operand, &mut |b, _| b.clone());
+        out.push(Stmt { results: smallvec![result], op, loc: of.loc });
         result
-    }
-}
-
-/// Maps the blocks of an operation.
-struct Blocks<'a, 'p>(&'a mut Pass<'p>);
-
-impl Mapper<Ir, Ir> for Blocks<'_, '_> {
-    type Error = Infallible;
-
-    fn array(&mut self, a: &ArrayId) -> Result<ArrayId, Infallible> {
-        Ok(*a)
-    }
-
-    fn arrays(&mut self, a: &Vec<ArrayId>) -> Result<Vec<ArrayId>, Infallible> {
-        Ok(a.clone())
-    }
-
-    fn fun(&mut self, _: Closed, f: &Fun) -> Result<Fun, Infallible> {
-        Ok(f.clone())
-    }
-
-    fn block(&mut self, b: &Block) -> Result<Block, Infallible> {
-        Ok(self.0.block(b))
-    }
-}
-
-/// Replaces operands.
-struct Renamed<'a>(&'a HashMap<ArrayId, ArrayId>);
-
-impl Mapper<Ir, Ir> for Renamed<'_> {
-    type Error = Infallible;
-
-    fn array(&mut self, a: &ArrayId) -> Result<ArrayId, Infallible> {
-        Ok(self.0.get(a).copied().unwrap_or(*a))
-    }
-
-    fn arrays(&mut self, a: &Vec<ArrayId>) -> Result<Vec<ArrayId>, Infallible> {
-        a.iter().map(|a| self.array(a)).collect()
-    }
-
-    fn fun(&mut self, _: Closed, f: &Fun) -> Result<Fun, Infallible> {
-        Ok(f.clone())
-    }
-
-    fn block(&mut self, b: &Block) -> Result<Block, Infallible> {
-        Ok(b.clone())
     }
 }

@@ -1,7 +1,6 @@
 //! Graphs for people and for programs: text, DOT, Mermaid, JSON, ONNX and StableHLO.
 
 pub mod cost;
-mod demand;
 mod dot;
 mod drawing;
 pub mod json;

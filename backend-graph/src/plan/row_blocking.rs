@@ -69,19 +69,6 @@ pub(super) fn arrange(graph: &mut Graph) -> HashMap<Value, Group> {
     found
 }
 
-/// For each node of a body whether it runs whenever the body does, if its values are certainly needed.
-pub(super) fn strict(body: &Body) -> Vec<bool> {
-    let mut needed: HashSet<Value> = body.results.iter().copied().collect();
-    let mut strict = vec![false; body.nodes.len()];
-    for (n, strict) in body.nodes.iter().zip(&mut strict).rev() {
-        if n.results.iter().any(|r| needed.contains(r)) {
-            *strict = true;
-            needed.extend(n.op.operands());
-        }
-    }
-    strict
-}
-
 fn is_view(op: &Op) -> bool {
     matches!(op, Op::InsertAxes(..) | Op::Transpose(..) | Op::Broadcast(..) | Op::Slice { .. } | Op::Select { .. })
 }
@@ -123,7 +110,7 @@ impl Arranger<'_> {
     /// The body in order, and the values that it uses from outside; `lazy` are those around it that are evaluated on
     /// demand.
     fn body(&mut self, mut body: Body, lazy: &HashSet<Value>) -> (Body, HashSet<Value>) {
-        let strict = strict(&body);
+        let strict = body.strict();
         let mut lazy = lazy.clone();
         for (n, _) in body.nodes.iter().zip(&strict).filter(|(_, strict)| !**strict) {
             lazy.extend(n.results.iter().copied());

@@ -301,7 +301,7 @@ fn greatest_common_divisor(a: usize, b: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lower::of_text;
+    use crate::search::space::tests::product;
 
     /// Milliseconds that nests of a product of matrices of 1024 by 1024 `f64` took on one thread (Zen 4, AVX-512).
     const MEASURED: [(&str, f64); 8] = [
@@ -319,13 +319,7 @@ mod tests {
 
     #[test]
     fn the_model_ranks_nests_as_they_were_measured() {
-        let text = "program(a: [2]f64, b: [2]f64) {
-            c: [3]f64 = generate(shape: || (extent(a, 0), extent(b, 1), extent(a, 1)),
-              f: |%i: i64, %j: i64, %k: i64| mul(a[%i, %k], b[%k, %j]))
-            m: [2]f64 = fold1(c, f: |%x: f64, %y: f64| add(%x, %y))
-            yield m
-          }";
-        let kernel = of_text("product", text).launches().next().map(|l| l.kernel.clone()).expect("a kernel");
+        let kernel = product();
         let shape = Shape::new(&kernel, vec![1024; 3], &|_, _| 1024, 64);
         let time = |loops: &str| shape.time(&acc_core::text::schedule_of(loops).expect("a schedule"));
         for (faster, ms) in MEASURED {

@@ -3,7 +3,7 @@
 //! They are those of D. Berényi, A. Leitereg, G. Lehel, *Towards scalable pattern-based optimization for dense linear algebra* (2018),
 //! over loops: a `map` is a loop over an axis of the result, `rnz` (a reduction of a zipped map) one over a folded axis. Each takes a
 //! nest and a place in it, and yields the nest that it becomes there, if its condition holds. That a kernel folds in its order is
-//! checked of what it yields, by the kernel ([`Kernel::with_schedule`]).
+//! checked of what it yields, by the kernel ([`Kernel::accepts`]).
 //!
 //! What fuses (`map` after `map`, `rnz` after `map`, reductions of reductions) is [`acc_desugar::fuse`]'s: a schedule
 //! is of the nest that this makes, and `compute` without one stores an array that would be inlined.
@@ -112,7 +112,7 @@ impl Rule {
     /// The nest that it makes of another one; none if its condition does not hold.
     pub(crate) fn apply(&self, at: At<'_>) -> Option<Schedule> {
         let schedule = Schedule::new((self.apply)(at)?).ok()?;
-        at.kernel.clone().with_schedule(&schedule).ok().map(|_| schedule)
+        at.kernel.accepts(&schedule).ok().map(|()| schedule)
     }
 
     /// The rule of this name.

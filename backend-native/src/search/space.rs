@@ -103,7 +103,7 @@ fn tiles(
         .filter_map(|outer| {
             let loops = [&others[..], &outer, &inner].concat();
             let schedule = Schedule::new(loops).ok()?;
-            kernel.clone().with_schedule(&schedule).ok().map(|_| schedule)
+            kernel.accepts(&schedule).ok().map(|()| schedule)
         })
         .collect()
 }
@@ -121,11 +121,12 @@ fn permutations(loops: &[Loop]) -> Vec<Vec<Loop>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::lower::of_text;
 
-    fn product() -> Kernel {
+    /// A product of matrices.
+    pub(crate) fn product() -> Kernel {
         let text = "program(a: [2]f64, b: [2]f64) {
             c: [3]f64 = generate(shape: || (extent(a, 0), extent(b, 1), extent(a, 1)),
               f: |%i: i64, %j: i64, %k: i64| mul(a[%i, %k], b[%k, %j]))

@@ -3,7 +3,6 @@
 use super::Unsupported;
 use super::proto::DataType;
 use super::writer::{Name, Writer};
-use crate::export::demand::certain;
 use acc_core::data::ScalarType;
 use acc_desugar::graph::{Body, Graph, Node, Type, Value};
 use std::collections::HashMap;
@@ -119,7 +118,7 @@ impl<'g> Exporter<'g> {
 
     fn nodes(&mut self, body: &'g Body) -> Result<Vec<Name>, Unsupported> {
         // What is certainly needed is written in order, the rest where it is needed.
-        let certain = certain(body);
+        let certain = body.strict();
         for (n, certain) in body.nodes.iter().zip(&certain) {
             if let (false, Some(s)) = (certain, self.scopes.last_mut()) {
                 s.lazy.extend(n.results.iter().map(|r| (*r, n)));

@@ -3,7 +3,6 @@
 use super::writer::{Form, OUTERMOST, Result, Tensor, Writer};
 use super::{Need, Options, Stop};
 use crate::Specialisation;
-use crate::export::demand::certain;
 use acc_core::data::{Prim, ScalarType};
 use acc_desugar::graph::{Body, Graph, Node, Op, Shapes, Type, Value};
 use std::collections::HashMap;
@@ -268,7 +267,7 @@ impl<'g> Emitter<'g> {
     }
 
     fn nodes(&mut self, body: &'g Body, scope: usize) -> Result<Vec<Held>> {
-        let certain = certain(body);
+        let certain = body.strict();
         for (n, certain) in body.nodes.iter().zip(&certain) {
             if let (false, Some(s)) = (certain, self.scopes.get_mut(scope)) {
                 s.waiting.extend(n.results.iter().map(|r| (*r, n)));

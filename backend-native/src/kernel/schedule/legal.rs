@@ -14,23 +14,36 @@ const MAX_SHARED_AXES: usize = 2;
 impl Kernel {
     /// The kernel with the loops of a schedule; the error says why it cannot have those.
     pub(crate) fn with_schedule(self, schedule: &Schedule) -> Result<Kernel, String> {
+        self.accepts(schedule)?;
+        // Without axes there is nothing to order.
+        if self.ordered_operation().is_some() || self.axes.is_empty() {
+            return Ok(self);
+        }
+        let own = |&ir::Loop { axis, step, mark }: &ir::Loop| Loop { axis, step, mark, at_most: None };
+        Ok(Kernel { has_schedule: true, loops: schedule.loops().iter().map(own).collect(), ..self })
+    }
+
+    /// Whether it can have the loops of a schedule; the error says why not.
+    pub(crate) fn accepts(&self, schedule: &Schedule) -> Result<(), String> {
         if schedule.axes() != self.axes.len() {
             return Err(format!("it has {} axes, but the nest has {}", schedule.axes(), self.about_axes()));
         }
-        if let Some(o) = self.outputs.iter().find(|o| !matches!(o.sink, Sink::Store | Sink::Fold { .. })) {
+        if let Some(op) = self.ordered_operation() {
             let own = Schedule::row_major(self.axes.len());
             return if *schedule == own {
-                Ok(self)
+                Ok(())
             } else {
-                Err(format!("`{}` combines elements in row-major order: only {own} is a schedule of it", o.op))
+                Err(format!("`{op}` combines elements in row-major order: only {own} is a schedule of it"))
             };
         }
         schedule.loops().iter().try_for_each(|l| self.check_mark(l))?;
-        self.check_folded(schedule)?;
-        let own = |&ir::Loop { axis, step, mark }: &ir::Loop| Loop { axis, step, mark, at_most: None };
-        let loops: Vec<Loop> = schedule.loops().iter().map(own).collect();
-        // Without axes there is nothing to order.
-        Ok(Kernel { has_schedule: !loops.is_empty(), loops, ..self })
+        self.check_folded(schedule)
+    }
+
+    /// The operation that combines elements in row-major order, if there is one.
+    fn ordered_operation(&self) -> Option<&'static str> {
+        let ordered = |sink: &Sink| !matches!(sink, Sink::Store | Sink::Fold { .. });
+        self.outputs.iter().find(|o| ordered(&o.sink)).map(|o| o.op)
     }
 
     /// What its axes are, for messages.

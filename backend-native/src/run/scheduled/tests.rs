@@ -56,7 +56,7 @@ fn random_orders(name: &str, text: &str, random: &mut Random) -> usize {
     compare(name, &mut plan, &runs, random)
 }
 
-pub(super) fn files(folder: &Path, out: &mut Vec<PathBuf>) {
+fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();
         match path.is_dir() {
@@ -66,20 +66,24 @@ pub(super) fn files(folder: &Path, out: &mut Vec<PathBuf>) {
     }
 }
 
+/// The names and texts of the suite's programs, in order; some of those of control flow would not end without limits.
+pub(super) fn programs() -> Vec<(String, String)> {
+    let mut paths = Vec::new();
+    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/programs"), &mut paths);
+    paths.retain(|p| p.extension().is_some_and(|e| e == "acc") && !p.to_string_lossy().contains("control"));
+    paths.sort();
+    paths.iter().map(|path| (path.display().to_string(), std::fs::read_to_string(path).unwrap())).collect()
+}
+
 #[test]
 fn every_test_program_gives_the_same_bits_in_random_orders() {
     if !has_llvm() {
         return;
     }
-    let mut paths = Vec::new();
-    files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/programs"), &mut paths);
-    paths.retain(|p| p.extension().is_some_and(|e| e == "acc") && !p.to_string_lossy().contains("control"));
-    paths.sort();
     let mut random = Random(7);
     let mut scheduled = 0;
-    for path in paths {
-        let name = path.display().to_string();
-        scheduled += random_orders(&name, &std::fs::read_to_string(&path).unwrap(), &mut random);
+    for (name, text) in programs() {
+        scheduled += random_orders(&name, &text, &mut random);
     }
     assert!(scheduled > 100, "{scheduled} kernels ran in an order of their own");
     assert_eq!(llvm::defects(), Vec::<String>::new());
