@@ -8,12 +8,22 @@ use std::process::Command;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Runs the script with an empty cache; gives what it wrote to standard error, and fails if it succeeds or leaves more
-/// than its lock in the cache.
+/// Runs the script with an empty cache on a disk with room; gives what it wrote to standard error, and fails if it
+/// succeeds or leaves more than its lock in the cache.
 fn refusal(cache: &Path, set: impl FnOnce(&mut Command)) -> Result<String> {
+    refusal_with_room(cache, 100_000, set)
+}
+
+/// [`refusal`], where `df` says that so many MiB are free, whatever the disk of this machine has.
+fn refusal_with_room(cache: &Path, mebibytes: usize, set: impl FnOnce(&mut Command)) -> Result<String> {
+    let tools = tempfile::tempdir()?;
+    let free = format!("printf 'header\\ndisk 0 0 {mebibytes} 0%% /\\n'");
+    executable(tools.path(), "df", &free)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(tools.path().into()).chain(std::env::split_paths(&path)))?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the package is in a workspace")?;
     let mut script = Command::new(root.join("scripts/libtorch.sh"));
-    script.arg("--env").env("ACC_LIBTORCH_CACHE", cache);
+    script.arg("--env").env("ACC_LIBTORCH_CACHE", cache).env("PATH", path);
     for variable in ["LIBTORCH", "LIBTORCH_USE_PYTORCH", "LIBTORCH_INCLUDE", "LIBTORCH_LIB", "PYTHON", "CXX"] {
         script.env_remove(variable);
     }
@@ -30,7 +40,11 @@ fn refusal(cache: &Path, set: impl FnOnce(&mut Command)) -> Result<String> {
 
 /// An executable that stands for Python.
 fn python(dir: &Path, script: &str) -> Result<PathBuf> {
-    let path = dir.join("python");
+    executable(dir, "python", script)
+}
+
+fn executable(dir: &Path, name: &str, script: &str) -> Result<PathBuf> {
+    let path = dir.join(name);
     fs::write(&path, format!("#!/bin/sh\n{script}\n"))?;
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
     Ok(path)
@@ -104,5 +118,16 @@ fn a_download_that_breaks_off_leaves_nothing() -> Result<()> {
         script.env("CXX", "true").env("PYTHON", python);
     })?;
     assert!(errors.contains("pip could not download") || errors.contains("on x86-64 only"), "{errors}");
+    Ok(())
+}
+
+#[test]
+fn a_disk_without_room_is_named() -> Result<()> {
+    let dir = tempfile::tempdir()?;
+    let python = python(dir.path(), "exit 0")?;
+    let errors = refusal_with_room(&dir.path().join("cache"), 916, |script| {
+        script.env("CXX", "true").env("PYTHON", python);
+    })?;
+    assert!(errors.contains("and 916 MiB are free") || errors.contains("on x86-64 only"), "{errors}");
     Ok(())
 }
