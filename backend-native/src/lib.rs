@@ -24,6 +24,7 @@
 
 mod bind;
 mod buffer;
+mod cache;
 mod explain;
 mod fork;
 mod kernel;
@@ -34,6 +35,7 @@ mod prepare;
 mod run;
 pub mod search;
 mod tile;
+pub mod tune;
 
 use acc_core::data::ArrayData;
 use acc_core::exec::replay::{Ended, Replay};
@@ -51,6 +53,7 @@ use prepare::{Executable, Plan};
 use run::launch::Context;
 use run::pool::thread_pool::ThreadPool;
 use std::sync::Arc;
+pub use tune::Tune;
 
 /// The backend's name in messages.
 const NAME: &str = "native";
@@ -69,9 +72,7 @@ struct State {
     /// Its own threads, if it was created with some.
     threads: Option<ThreadPool>,
     memory: Arc<Pool>,
-    rules: Rules,
-    settings: Settings,
-    compile: Compile,
+    options: Options,
 }
 
 /// Whether kernels are compiled to machine code, with an [LLVM found](llvm) at run time.
@@ -117,10 +118,8 @@ impl Native {
     }
 
     fn on(threads: Option<ThreadPool>, options: Options) -> Native {
-        let settings = options.settings();
-        let Options { rules, compile, .. } = options;
         let (cache, cache_of_child, memory) = (ProgramCache::default(), ProgramCache::default(), Arc::default());
-        Native(Arc::new(State { cache, cache_of_child, threads, memory, rules, settings, compile }))
+        Native(Arc::new(State { cache, cache_of_child, threads, memory, options }))
     }
 }
 
@@ -139,6 +138,8 @@ impl Default for Native {
 pub struct Prepared {
     program: Arc<Program>,
     executable: Replay<Executable>,
+    /// Which schedules it runs with.
+    decisions: Arc<tune::Decisions>,
 }
 
 impl Prepared {
@@ -175,7 +176,7 @@ impl Backend for Native {
     type Prepared = Prepared;
 
     fn name(&self) -> &'static str {
-        match self.0.compile {
+        match self.0.options.compile {
             Compile::Never => "native-tile",
             Compile::Background | Compile::Now => NAME,
         }
@@ -192,19 +193,23 @@ impl Backend for Native {
 
     fn prepare(&self, program: &Arc<Program>, limits: &RunLimits) -> Result<Prepared, Error> {
         // Reads that are not checked are slower to vectorise than checked ones: only where a check fails they are needed.
-        let settings = Settings { checks: true, ..self.0.settings };
-        let executable = Executable::new(pipeline::NATIVE, program, &self.0.rules, settings, limits)?;
-        Ok(Prepared { program: program.clone(), executable: Replay::new(executable) })
+        let settings = Settings { checks: true, ..self.0.options.settings() };
+        let executable = Executable::new(pipeline::NATIVE, program, &self.0.options.rules, settings, limits)?;
+        let decisions = Arc::default();
+        Ok(Prepared { program: program.clone(), executable: Replay::new(executable), decisions })
     }
 
     fn execute(&self, program: &Prepared, args: &[ArrayData], limits: &RunLimits) -> Result<Vec<ArrayData>, Error> {
         let Native(state) = self;
+        let scheduled = tune::scheduled(&state.options, program, args, limits);
+        let program = scheduled.as_deref().unwrap_or(program);
+        let compile = state.options.compile;
         let meter = &limits.meter();
         fork::watch();
         let (threads, compile) = match &state.threads {
             _ if fork::is_child() => (ThreadPool::alone(), Compile::Never),
-            Some(own) => (own, state.compile),
-            None => (ThreadPool::global(), state.compile),
+            Some(own) => (own, compile),
+            None => (ThreadPool::global(), compile),
         };
         let run = |e: &Executable| {
             // Machine code checks all indices.
@@ -219,7 +224,7 @@ impl Backend for Native {
             })
         };
         program.executable.run(run, || {
-            let settings = Settings { fuse: false, ..state.settings };
+            let settings = Settings { fuse: false, ..state.options.settings() };
             Executable::new(pipeline::NATIVE_EXACT, &program.program, &Rules::none(), settings, limits)
         })
     }

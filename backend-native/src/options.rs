@@ -1,7 +1,7 @@
 //! Options of the native executor.
 
-use crate::Compile;
 use crate::lower::Settings;
+use crate::{Compile, Tune};
 use acc_desugar::{KEPT_STATES, Rules};
 
 /// How a backend compiles and runs programs.
@@ -49,6 +49,8 @@ pub struct Options {
     /// How many states of an array loop (`awhile`) its reverse derivative keeps at a time, beside the first one: 8, if nothing
     /// else is said. With fewer, steps are computed again more often; results are the same.
     pub kept_states: usize,
+    /// Whether runs use the loops that search found fastest for the extents of their arguments. Results are the same.
+    pub tune: Tune,
 }
 
 impl Options {
@@ -99,6 +101,12 @@ impl Options {
         Options { kept_states, ..self }
     }
 
+    /// With or without [tuning](Tune).
+    #[must_use]
+    pub fn tune(self, tune: Tune) -> Options {
+        Options { tune, ..self }
+    }
+
     pub(crate) fn settings(&self) -> Settings {
         let &Options { fuse, checks, relaxed, kept_states, .. } = self;
         Settings { fuse, checks, relaxed, kept_states }
@@ -115,6 +123,7 @@ impl Default for Options {
             relaxed: false,
             compile: Compile::default(),
             kept_states: KEPT_STATES,
+            tune: Tune::default(),
         }
     }
 }

@@ -103,6 +103,13 @@ impl<P> ProgramCache<P> {
         Ok((program.clone(), prepared))
     }
 
+    /// Drops all programs; those that run end as they would.
+    pub fn clear(&self) {
+        let mut entries = self.lock();
+        entries.map.clear();
+        entries.order.clear();
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Entries<P>> {
         // A panic under the lock can at worst lose an entry.
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
@@ -130,6 +137,8 @@ pub trait Executor: Send + Sync {
     ) -> Result<Vec<ArrayData>, Error>;
     /// How many programs were compiled so far.
     fn compiled(&self) -> u64;
+    /// Drops the programs that are kept for later runs, with their code, if it keeps any.
+    fn clear_cache(&self) {}
 }
 
 /// A program made ready to run on a backend.
@@ -244,5 +253,8 @@ impl<B: Backend> Executor for B {
     }
     fn compiled(&self) -> u64 {
         self.cache().compiled()
+    }
+    fn clear_cache(&self) {
+        self.cache().clear();
     }
 }

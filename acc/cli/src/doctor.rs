@@ -1,7 +1,7 @@
 //! `acc doctor`
 
 use crate::output::say;
-use backend_native::llvm;
+use backend_native::{llvm, tune};
 use std::process::ExitCode;
 
 /// Say what this machine offers the executors.
@@ -35,9 +35,13 @@ pub fn main(_: &Args) -> crate::Outcome {
     for (path, why) in &xla.refused {
         say!("  not used: {}: {why}", path.display());
     }
-    match llvm::cache() {
+    match llvm::machine_code_folder() {
         Ok(folder) => say!("machine code is kept in {}", folder.display()),
         Err(why) => say!("machine code is not kept: {why}"),
+    }
+    match tune::folder() {
+        Ok(folder) => say!("schedules that search found are kept in {}", folder.display()),
+        Err(why) => say!("schedules that search found are not kept: {why}"),
     }
     for e in conformance::executors::all() {
         match &e.state {

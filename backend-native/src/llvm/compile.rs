@@ -1,9 +1,9 @@
 //! Compilation: one thread compiles, in the order of requests; code is looked up by its text.
 
 use super::c::{Engine, Loaded};
-use super::cache::{self, Cache, Key};
 use super::find::{self, Found};
-use super::{note_defect, passes};
+use super::{disk, note_defect, passes};
+use crate::cache::{Cache, Key};
 use crate::fork;
 use crate::llvm::call::Entry;
 use crate::llvm::one_shot::OneShot;
@@ -67,7 +67,7 @@ static SERVICE: LazyLock<Service> = LazyLock::new(|| {
     let worker =
         std::thread::Builder::new().name("acc-compile".to_string()).stack_size(COMPILER_STACK_BYTES).spawn(move || {
             let llvm = find::llvm();
-            let disk = cache::of_process().as_ref().ok();
+            let disk = disk::cache().as_ref().ok();
             for request in receiver {
                 // The slot must be filled whatever happens, since somebody may wait for it.
                 let code = catch_unwind(AssertUnwindSafe(|| {
@@ -118,6 +118,10 @@ const GENERATOR_VERSION: &str = concat!("acc ", env!("CARGO_PKG_VERSION"), " 5")
 
 /// The code of a module: from the disk, or compiled and stored there.
 fn code(engine: &Arc<Engine>, disk: Option<&Cache>, request: &Request) -> Option<Loaded> {
+    // The tile executor runs what finds no room, until programs are dropped.
+    if engine.is_full() {
+        return None;
+    }
     let passes = passes(engine.version.0);
     // All that the code depends on. A library that cannot be identified has no cache.
     let kept = disk.zip(engine.identity()).map(|(disk, library)| {

@@ -2,7 +2,7 @@
 //!
 //! * `find` looks for a shared library of LLVM. Nothing is linked: without one the tile executor runs everything.
 //! * `emit` writes a kernel as the text of an LLVM module.
-//! * `compile` provides its machine code: from memory, from the `cache` on the disk, or from LLVM, through its C
+//! * `compile` provides its machine code: from memory, from `disk`, or from LLVM, through its C
 //!   interface (`c`).
 //! * `call` binds the arguments of the code, and runs it on a part of an index space.
 //!
@@ -10,15 +10,15 @@
 //! because something in it faults.
 
 mod c;
-mod cache;
 pub(crate) mod call;
 mod compile;
+mod disk;
 mod emit;
 mod find;
 mod one_shot;
 
-pub use cache::cache;
 pub use compile::{Counts, counts};
+pub use disk::machine_code_folder;
 pub use emit::Unsupported;
 pub(crate) use emit::{
     Emitted, KernelArg, MAX_BLOCK_ROWS, MAX_PANEL_COLUMNS, Variant, axes_between, can_stream_unaligned,

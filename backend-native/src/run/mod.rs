@@ -27,6 +27,7 @@ use acc_core::foreign::{self, trace};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, ForeignFun, Loc};
 use acc_core::{Error, Fault};
 use launch::{Binding, Context, NO_SPACE, flags};
+pub(crate) use rows::grouping::schedules_keep_bits;
 use smallvec::SmallVec;
 
 /// An array of a run.
@@ -40,6 +41,13 @@ pub(crate) struct Value {
     pub flags: Option<SparseFlags>,
     /// The values of the statement's closed function that the elements depend on (the position of a slice).
     pub scalars: Bits,
+}
+
+impl Value {
+    /// An array of which only the extents are known.
+    pub(crate) fn of_shape(shape: &[usize]) -> Value {
+        Value { shape: shape.into(), columns: None, flags: None, scalars: Bits::new() }
+    }
 }
 
 /// One run of a plan.

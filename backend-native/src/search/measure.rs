@@ -22,7 +22,7 @@ pub struct Times {
 const MAX_REPEATED: Duration = Duration::from_millis(500);
 
 /// The times of programs, each run so often, in turn; the first one is that whose bits the others should have.
-pub(super) fn interleaved(
+pub(crate) fn interleaved(
     native: &Native,
     programs: &[Arc<Program>],
     args: &[ArrayData],

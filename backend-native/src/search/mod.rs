@@ -11,7 +11,7 @@
 //! ([`Acc::scheduled`](acc_core::Acc::scheduled)), and makes nothing but its time different.
 
 mod cost;
-mod measure;
+pub(crate) mod measure;
 mod rules;
 mod space;
 
@@ -21,9 +21,10 @@ pub use rules::{RULES, Rule};
 use crate::kernel::AxisKind;
 use crate::llvm;
 use crate::prepare::Launch;
-use crate::{Compile, NAME, Native, Options, Prepared};
+use crate::run::{Value, schedules_keep_bits};
+use crate::{Compile, NAME, Native, Options, Prepared, Tune};
 use acc_core::data::{ArrayData, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Fun, Loc, Node, Program, Region, ScalarOp, Schedule, Stmt, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Loc, Node, Program, Region, ScalarOp, Schedule, Stmt, Val};
 use acc_core::verify::MAX_RANK;
 use acc_core::{Backend, BuildError, Error, Executor, RunLimits};
 use cost::Shape;
@@ -112,9 +113,19 @@ pub fn search(
     options: &SearchOptions,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<SearchReport, Error> {
-    let mut native = Options::new().compile(Compile::Now);
-    native.threads = options.threads;
-    let native = Native::with(native)?;
+    let native = Options::new().compile(Compile::Now).threads(options.threads).tune(Tune::Never);
+    on(&Native::with(native)?, program, array, args, options, progress)
+}
+
+/// [`search`] by measuring on this executor, which waits for machine code.
+pub(crate) fn on(
+    native: &Native,
+    program: &Arc<Program>,
+    array: ArrayId,
+    args: &[ArrayData],
+    options: &SearchOptions,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<SearchReport, Error> {
     let limits = RunLimits::none();
     let (axes, prepared) = nest_of(program, array)?;
     let launch = scheduled_launch(&prepared)?;
@@ -142,13 +153,13 @@ pub fn search(
     let with = |nest: &Found| program.with_schedule(array, nest.schedule.clone()).map(Arc::new);
     let mut programs: Vec<Arc<Program>> = vec![program.clone()];
     programs.extend(found[..chosen].iter().filter_map(with));
-    let times = measure::interleaved(&native, &programs, args, options.rounds, &limits, progress)?;
+    let times = measure::interleaved(native, &programs, args, options.rounds, &limits, progress)?;
     for (nest, times) in found.iter_mut().zip(&times[1..]) {
         nest.measured = Some(times.clone());
     }
     let median = |f: &Found| f.measured.as_ref().map_or(f64::INFINITY, |t| t.median);
     found.sort_by(|a, b| median(a).total_cmp(&median(b)));
-    let plain = Backend::prepare(&native, program, &limits)?;
+    let plain = Backend::prepare(native, program, &limits)?;
     let own = plain.plan().launches().find(|l| l.kernel.title() == kernel.title());
     let default_loops = own.map_or_else(String::new, |l| match &l.product {
         Some(_) if !l.kernel.has_schedule => "a product of matrices".to_string(),
@@ -163,18 +174,68 @@ fn wrong(schedule: &Schedule, why: &str) -> Error {
     Error::from(Arc::new(BuildError::Schedule { array: None, why, loops, used }))
 }
 
-/// The number of axes of the nest that computes an array, and the program with the row-major schedule of it.
+/// The number of axes of the nest that computes an array, and the program with the row-major schedule of it. Folds of folds are one
+/// nest if they are that without a schedule: of the numbers of axes that a nest can have, the first is taken that leaves the number of
+/// kernels as it is.
 fn nest_of(program: &Arc<Program>, array: ArrayId) -> Result<(usize, Prepared), Error> {
+    let prepare = |program: &Arc<Program>| Backend::prepare(&Native::tiles(), program, &RunLimits::none());
+    let plain = prepare(program)?.plan().launches().count();
     let rank = program.types.get(array.index()).map_or(0, |t| t.rank);
+    let mut found = None;
     let mut refused = wrong(&Schedule::row_major(rank), "no statement outside of inner blocks defines the array");
     for axes in rank..=MAX_RANK {
         let Some(with) = program.with_schedule(array, Schedule::row_major(axes)) else { break };
-        match Backend::prepare(&Native::tiles(), &Arc::new(with), &RunLimits::none()) {
-            Ok(prepared) => return Ok((axes, prepared)),
+        match prepare(&Arc::new(with)) {
+            Ok(prepared) if prepared.plan().launches().count() == plain => return Ok((axes, prepared)),
+            Ok(prepared) => found = found.or(Some((axes, prepared))),
             Err(error) => refused = error,
         }
     }
-    Err(refused)
+    found.ok_or(refused)
+}
+
+/// The arrays of a program that may be computed by any schedule: a kernel stores them anyway, and their bits are the same with
+/// each schedule and without.
+pub(crate) fn tunable(program: &Arc<Program>, args: &[ArrayData]) -> Result<Vec<ArrayId>, Error> {
+    let plain = Backend::prepare(&Native::tiles(), program, &RunLimits::none())?.plan().launches().count();
+    let mut found = Vec::new();
+    for array in program.body.stmts.iter().filter(|s| !is_scheduled(&s.op)).flat_map(|s| &s.results).copied() {
+        // Arrays that no loop nest computes are not searched for.
+        let Ok((_, prepared)) = nest_of(program, array) else { continue };
+        let launch = scheduled_launch(&prepared)?;
+        if prepared.plan().launches().count() == plain && keeps_bits(&prepared, launch, args)? {
+            found.push(array);
+        }
+    }
+    Ok(found)
+}
+
+fn is_scheduled(op: &ArrayOp) -> bool {
+    matches!(op, ArrayOp::Compute { schedule: Some(_), .. })
+}
+
+/// Whether a block calls functions of the host, inner blocks included.
+pub(crate) fn has_foreign_function(b: &Block) -> bool {
+    let calls = |op: &ArrayOp| matches!(op, ArrayOp::Foreign { .. });
+    b.stmts
+        .iter()
+        .any(|s| calls(&s.op) || s.op.blocks().into_iter().any(|b| acc_core::grow_stack(|| has_foreign_function(b))))
+}
+
+/// Whether results have the bits of a run without a schedule, on these arguments.
+fn keeps_bits(prepared: &Prepared, launch: &Launch, args: &[ArrayData]) -> Result<bool, Error> {
+    let (extents, arrays) = extents_of(prepared, launch, args)?;
+    let mut values: Vec<Option<Value>> = vec![None; prepared.simplified().types.len()];
+    let mut set = |a: ArrayId, shape: Vec<usize>| {
+        if let Some(value) = values.get_mut(a.index()) {
+            *value = Some(Value::of_shape(&shape));
+        }
+    };
+    for &a in &launch.arrays {
+        set(a, arrays.iter().filter(|(of, ..)| *of == a).map(|(.., n)| *n).collect());
+    }
+    set(launch.over, extents.clone());
+    Ok(schedules_keep_bits(launch, &extents, &values))
 }
 
 /// The launch whose kernel has a schedule.
@@ -223,4 +284,34 @@ fn extent_of(array: ArrayId, dim: usize) -> Fun {
         Node { results: [value].into_iter().collect(), op: ScalarOp::Extent { array, axis: dim }, loc: Loc::unknown() };
     let body = Region { params: Vec::new(), nodes: vec![node], results: vec![value] };
     Fun { types: vec![ScalarType::I64], body }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acc_core::data::{EltType, Prim};
+    use acc_core::text::parse;
+
+    /// A convolution whose folds over channels, rows and columns of the window are one kernel.
+    #[test]
+    fn folds_of_folds_are_searched_as_the_nest_that_they_are() {
+        let text = "program(x: [3]i64, w: [3]i64) {
+            terms: [5]i64 = generate(shape: || (sub(extent(x, 1), 2i64), sub(extent(x, 2), 2i64), 2i64, 3i64, 3i64),
+              f: |%y: i64, %z: i64, %c: i64, %p: i64, %q: i64| mul(x[%c, add(%y, %p), add(%z, %q)], w[%c, %p, %q]))
+            rows: [4]i64 = fold1(terms, f: |%a: i64, %b: i64| add(%a, %b))
+            windows: [3]i64 = fold1(rows, f: |%a: i64, %b: i64| add(%a, %b))
+            o: [2]i64 = fold1(windows, f: |%a: i64, %b: i64| add(%a, %b))
+            yield o
+          }";
+        let program = Arc::new(parse("convolution.acc", text).unwrap());
+        let ones = |shape: [usize; 3]| {
+            let elements = (0..shape.iter().product()).map(|_| [1i64.lit()]);
+            ArrayData::from_leaves(shape, EltType::Scalar(ScalarType::I64), elements).unwrap()
+        };
+        let args = [ones([2, 10, 12]), ones([2, 3, 3])];
+        let options = SearchOptions { measured: 0, rounds: 1, ..SearchOptions::default() };
+        let found = search(&program, ArrayId(5), &args, &options, &mut |_, _| {}).unwrap();
+        assert_eq!(found.folded, [false, false, true, true, true]);
+        assert_eq!(tunable(&program, &args).unwrap(), [ArrayId(5)]);
+    }
 }

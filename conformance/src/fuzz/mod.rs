@@ -37,6 +37,9 @@ use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+/// After so many programs those that executors keep are dropped: none comes again.
+const PROGRAMS_IN_CACHES: u64 = 100;
+
 /// A program that executors do not agree on.
 pub struct Difference {
     /// Where it comes from.
@@ -107,6 +110,9 @@ pub fn run(
                     let done = next.fetch_add(1, Ordering::Relaxed);
                     if done >= programs {
                         break;
+                    }
+                    if done % PROGRAMS_IN_CACHES == 0 {
+                        oracle.clear_caches();
                     }
                     let differences = one(oracle, first.wrapping_add(done), &mut statistics);
                     watch(done, &differences);

@@ -122,6 +122,12 @@ impl Oracle {
         Ok(Oracle { executors, threads, deadline_ms: DEADLINE_MS })
     }
 
+    /// Drops the programs that executors keep: no program of a seed comes again.
+    pub fn clear_caches(&self) {
+        self.executors.iter().filter_map(Registered::present).for_each(|e| e.clear_cache());
+        self.threads.iter().for_each(|(.., native)| native.clear_cache());
+    }
+
     /// Checks a program whose file has a run, or a second one on other extents.
     pub fn check(&self, file: &TestFile, mode: Mode, variation: Variation) -> Findings {
         let mut found = Findings::default();

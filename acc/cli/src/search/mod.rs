@@ -3,12 +3,16 @@
 mod picture;
 
 use crate::output::{read_program, say, write_file};
+use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayId, Program, Schedule};
+use backend_native::Options;
 use backend_native::search::{Found, RULES, SearchOptions, SearchReport, Space, Times, search};
+use backend_native::tune::{self, Chosen};
 use indicatif::{ProgressBar, ProgressStyle};
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Look for the loops that compute an array fastest on the native executor.
 ///
@@ -47,6 +51,10 @@ pub struct Args {
     /// Draw expected against measured times.
     #[arg(long, value_name = "FILE.svg")]
     svg: Option<PathBuf>,
+    /// Keep the fastest schedule for later runs of the program on arguments of these extents, with the same number of threads, where no
+    /// schedule of the array changes a bit.
+    #[arg(long)]
+    keep: bool,
     /// Print the rules that make nests of nests.
     #[arg(long)]
     rules: bool,
@@ -92,11 +100,35 @@ pub fn main(args: &Args) -> crate::Outcome {
     bar.finish_and_clear();
     let report = found.map_err(|e| e.to_string())?;
     show(&report, args.rows, args.orders);
+    if args.keep {
+        keep(&file.program, array, &arguments, &report, args.threads)?;
+    }
     if let Some(path) = &args.svg {
         write_file(path, picture::svg(&report).as_bytes())?;
         say!("{} shows expected against measured times", path.display());
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps the fastest nest, if it is faster than the program as it is.
+fn keep(
+    program: &Arc<Program>,
+    array: ArrayId,
+    arguments: &[ArrayData],
+    report: &SearchReport,
+    threads: Option<usize>,
+) -> Result<(), String> {
+    let before = report.default.median;
+    let fastest = report.nests.iter().find_map(|found| Some((found.schedule.clone(), found.measured.as_ref()?.median)));
+    match fastest {
+        Some((schedule, median)) if median < before => {
+            let chosen = Chosen { array, schedule, median, before };
+            let file = tune::keep(&Options::new().threads(threads), program, arguments, chosen)?;
+            say!("kept in {}", file.display());
+        }
+        Some(_) | None => say!("nothing is kept: no nest is faster than the program as it is"),
+    }
+    Ok(())
 }
 
 /// The array of a name; the first that the program yields, if there is none.

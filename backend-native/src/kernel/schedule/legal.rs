@@ -97,7 +97,7 @@ impl Kernel {
     }
 
     /// Whether elements are folded to the same results in any order.
-    fn folds_exactly(&self) -> bool {
+    pub(crate) fn folds_exactly(&self) -> bool {
         self.outputs.iter().all(|o| match &o.sink {
             Sink::Fold { builtin: Some(_), .. } => {
                 self.leaf_types(o).iter().all(|ty| ty.is_int() || *ty == ScalarType::Bool)

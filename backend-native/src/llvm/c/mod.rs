@@ -36,7 +36,13 @@ pub(super) struct Engine {
     symbols: Handle,
     compiled: AtomicU64,
     loaded: AtomicU64,
+    /// How much code is in memory now.
+    live: AtomicU64,
 }
+
+/// Kernels whose code is in memory at most: each takes two mappings of the process, of which Linux allows 65,530 if it is not told
+/// otherwise, and where there is no other one, the next allocation fails.
+const MAX_LIVE_KERNELS: u64 = 16_384;
 
 /// An LLVM object that lives as long as the process.
 struct Handle(NonNull<std::ffi::c_void>);
@@ -127,6 +133,7 @@ impl Engine {
             symbols: Handle::new(symbols, "string pool")?,
             compiled: AtomicU64::new(0),
             loaded: AtomicU64::new(0),
+            live: AtomicU64::new(0),
             functions,
         })
     }
@@ -209,6 +216,11 @@ impl Engine {
         }
     }
 
+    /// Whether no more code can be loaded before some is dropped.
+    pub(super) fn is_full(&self) -> bool {
+        self.live.load(Ordering::Relaxed) >= MAX_LIVE_KERNELS
+    }
+
     /// Loads an object made by [`object`](Engine::object).
     pub(super) fn load(self: &Arc<Engine>, object: &[u8]) -> Result<Loaded, String> {
         let _span = timeline::span(timeline::Kind::Pass, || "load");
@@ -222,6 +234,7 @@ impl Engine {
         unsafe {
             let tracker = (f.LLVMOrcJITDylibCreateResourceTracker)(self.dylib.raw());
             let tracker = Handle::new(tracker, "resource tracker")?;
+            self.live.fetch_add(1, Ordering::Relaxed);
             let mut loaded = Loaded { engine: self.clone(), tracker, address: NonNull::dangling() };
             let buffer =
                 (f.LLVMCreateMemoryBufferWithMemoryRangeCopy)(object.as_ptr().cast(), object.len(), name.as_ptr());
@@ -247,6 +260,7 @@ fn named(object: &[u8], number: u64) -> Result<(Vec<u8>, CString), String> {
 
 impl Drop for Loaded {
     fn drop(&mut self) {
+        self.engine.live.fetch_sub(1, Ordering::Relaxed);
         // At the end of the process everything goes anyway.
         let Ok(_inside) = exit::enter() else { return };
         let f = &self.engine.functions;

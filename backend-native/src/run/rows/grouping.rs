@@ -4,8 +4,10 @@ use super::Rows;
 use super::column_blocks::{Joining, RowBlocks};
 use super::product::Plan;
 use crate::buffer::{AnyBuffer, OutSlice};
-use crate::kernel::Bits;
 use crate::kernel::grouping::TermBlocks;
+use crate::kernel::{Bits, Output, Sink};
+use crate::prepare::Launch;
+use crate::run::Value;
 use crate::run::launch::{Job, Outs};
 use crate::tile::lanes;
 use crate::tile::machine::Stop;
@@ -38,6 +40,22 @@ impl Rows<'_> {
             },
         }
     }
+}
+
+/// Whether the results of a launch have the same bits with each schedule as without one, for these extents of its index space and of
+/// the arrays.
+pub(crate) fn schedules_keep_bits(launch: &Launch, extents: &[usize], values: &[Option<Value>]) -> bool {
+    let kernel = &launch.kernel;
+    let adds_terms = |o: &Output| o.sink.is_fused() || matches!(o.sink, Sink::Store);
+    let in_order = || match kernel.folded() {
+        0 => true,
+        1 => super::product::plan(launch, values).is_some(),
+        folded => {
+            let points = extents[..extents.len() - folded].iter().product::<usize>();
+            points >= super::nested::MIN_SHARED_LANES
+        }
+    };
+    kernel.folds_exactly() || kernel.outputs.iter().all(adds_terms) && in_order()
 }
 
 /// Whether a kernel has a fused fold of rows that are longer than a block of terms.

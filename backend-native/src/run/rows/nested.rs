@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 use std::ops::Range;
 
 /// With so many lanes, threads split those rather than the folded axis.
-const MIN_SHARED_LANES: usize = 2048;
+pub(super) const MIN_SHARED_LANES: usize = 2048;
 /// The least elements of a slice; the other constant is the most slices.
 const MIN_SLICE_ELEMENTS: usize = 1 << 15;
 const MAX_SLICES: usize = 256;

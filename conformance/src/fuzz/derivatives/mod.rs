@@ -22,7 +22,7 @@ mod points;
 mod varied;
 
 use super::shrink::{Sample, shrink};
-use super::{Choices, Mode as Floats, mode_of, program};
+use super::{Choices, Mode as Floats, PROGRAMS_IN_CACHES, mode_of, program};
 use crate::executors::{REFERENCE, Registered};
 use acc_core::ad::derivative_of;
 use acc_core::data::ArrayData;
@@ -199,6 +199,10 @@ pub fn run(
                     let done = next.fetch_add(1, Ordering::Relaxed);
                     if done >= programs {
                         break;
+                    }
+                    if done % PROGRAMS_IN_CACHES == 0 {
+                        executors.iter().filter_map(Registered::present).for_each(|e| e.clear_cache());
+                        varied.clear_caches();
                     }
                     let found = one(executors, &varied, first.wrapping_add(done));
                     watch(done, &found.differences);

@@ -39,6 +39,11 @@ impl Varied {
         Ok(Varied(all.collect::<Result<_, Error>>()?))
     }
 
+    /// Drops the programs that they keep.
+    pub(super) fn clear_caches(&self) {
+        self.0.iter().flat_map(|e| &e.variations).for_each(|(_, native)| native.clear_cache());
+    }
+
     /// What one of an executor's variations, drawn by the seed, has other bits of than `got`.
     pub(super) fn difference(
         &self,

@@ -1,5 +1,6 @@
-//! Where it cannot be told who wrote a file, no code is kept.
+//! Where it cannot be told who wrote a file, nothing is kept.
 
+use super::Kind;
 use std::convert::Infallible;
 use std::fs::File;
 use std::io::Result;
@@ -16,8 +17,8 @@ pub(super) struct Entry {
 }
 
 impl Folder {
-    pub(super) fn open(_: &Path) -> std::result::Result<Folder, String> {
-        Err("machine code is kept on Unix only".to_string())
+    pub(super) fn open(_: &Path, kind: &Kind) -> std::result::Result<Folder, String> {
+        Err(format!("{} is kept on Unix only", kind.folder))
     }
 
     pub(super) fn path(&self) -> &Path {

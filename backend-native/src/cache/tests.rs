@@ -3,24 +3,34 @@
 use super::*;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
 use std::time::Instant;
 
+const KIND: Kind = Kind {
+    folder: "machine-code",
+    what: "Machine code",
+    suffix: ".kernel",
+    format: Format::Binary,
+    max_folder_bytes: 100_000,
+    max_file_bytes: 50_000,
+};
+
 /// A temporary folder, removed when dropped.
-struct Base(PathBuf);
+pub(crate) struct Base(pub(crate) PathBuf);
 
 impl Base {
-    fn new(name: &str) -> Base {
+    pub(crate) fn new(name: &str) -> Base {
         let base = std::env::temp_dir().join(format!("acc-cache-{name}-{}-{:x}", std::process::id(), entry::random()));
         fs::create_dir_all(&base).unwrap();
         Base(base)
     }
 
-    fn cache(&self, most: u64) -> Cache {
-        Cache::at(&self.0, most).unwrap()
+    fn cache(&self) -> Cache {
+        Cache::at(&self.0, &KIND).unwrap()
     }
 
     fn refusal(&self) -> String {
-        Cache::at(&self.0, MAX_FOLDER_BYTES).err().unwrap()
+        Cache::at(&self.0, &KIND).err().unwrap()
     }
 }
 
@@ -35,13 +45,13 @@ fn key(text: impl ToString) -> Key {
 }
 
 fn path(cache: &Cache, key: &Key) -> PathBuf {
-    cache.folder.path().join(key.file_name())
+    cache.folder.path().join(key.file_name(KIND.suffix))
 }
 
 #[test]
 fn what_was_put_is_there_and_what_is_damaged_is_not() {
     let base = Base::new("damage");
-    let cache = base.cache(MAX_FOLDER_BYTES);
+    let cache = base.cache();
     let (one, two) = (key(1), key(2));
     assert_eq!(cache.get(&one), None);
     cache.put(&one, b"code");
@@ -68,7 +78,7 @@ fn only_its_own_files_are_removed() {
     let base = Base::new("size");
     // Photos beside the cache, and a file that a user put into it.
     fs::write(base.0.join("holiday.jpg"), vec![1; 300_000]).unwrap();
-    let cache = base.cache(100_000);
+    let cache = base.cache();
     let mine = cache.folder.path().join("notes.kernel");
     fs::write(&mine, vec![2; 300_000]).unwrap();
     let left_over = cache.folder.path().join(entry::draft_name(&key("left over")));
@@ -82,7 +92,7 @@ fn only_its_own_files_are_removed() {
         cache.put(&key(number), &[7; 1000]);
     }
     let files = cache.folder.files().unwrap();
-    let held: u64 = files.iter().filter(|f| entry::is_file_name(&f.name)).map(|f| f.bytes).sum();
+    let held: u64 = files.iter().filter(|f| entry::is_file_name(&f.name, KIND.suffix)).map(|f| f.bytes).sum();
     assert!(held <= 100_000 && held > 10_000, "{held}");
     assert!(mine.exists() && base.0.join("holiday.jpg").exists());
     assert!(!left_over.exists() && written_now.exists());
@@ -102,7 +112,7 @@ fn a_folder_that_it_did_not_make_is_not_used() {
 #[test]
 fn what_others_may_write_is_not_run() {
     let base = Base::new("others");
-    let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
+    let (cache, key) = (base.cache(), key(1));
     let folder = cache.folder.path().to_path_buf();
     cache.put(&key, b"code");
     for mode in [0o620, 0o602, 0o666] {
@@ -115,13 +125,13 @@ fn what_others_may_write_is_not_run() {
         assert!(base.refusal().contains("others may write it"), "{}", base.refusal());
     }
     fs::set_permissions(&folder, Permissions::from_mode(0o755)).unwrap();
-    assert!(Cache::at(&base.0, MAX_FOLDER_BYTES).is_ok());
+    assert!(Cache::at(&base.0, &KIND).is_ok());
 }
 
 #[test]
 fn what_belongs_to_somebody_else_is_not_run() {
     let base = Base::new("owner");
-    let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
+    let (cache, key) = (base.cache(), key(1));
     cache.put(&key, b"code");
     // Only the superuser can change the owner.
     if std::os::unix::fs::chown(path(&cache, &key), Some(12345), None).is_err() {
@@ -136,7 +146,7 @@ fn what_belongs_to_somebody_else_is_not_run() {
 fn links_are_not_followed() {
     let base = Base::new("links");
     let elsewhere = Base::new("elsewhere");
-    let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
+    let (cache, key) = (base.cache(), key(1));
     cache.put(&key, b"code");
     fs::rename(path(&cache, &key), elsewhere.0.join("code")).unwrap();
     symlink(elsewhere.0.join("code"), path(&cache, &key)).unwrap();
@@ -147,13 +157,13 @@ fn links_are_not_followed() {
     assert!(fs::read(elsewhere.0.join("code")).unwrap().windows(4).any(|w| w == b"code"));
     fs::rename(cache.folder.path(), elsewhere.0.join("folder")).unwrap();
     symlink(elsewhere.0.join("folder"), cache.folder.path()).unwrap();
-    assert!(Cache::at(&base.0, MAX_FOLDER_BYTES).is_err());
+    assert!(Cache::at(&base.0, &KIND).is_err());
 }
 
 #[test]
 fn pipes_devices_and_folders_in_the_place_of_a_file_stop_nobody() {
     let base = Base::new("pipes");
-    let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
+    let (cache, key) = (base.cache(), key(1));
     let place = path(&cache, &key);
     let begun = Instant::now();
     let pipe = |at: &Path| assert!(std::process::Command::new("mkfifo").arg(at).status().unwrap().success());
@@ -176,15 +186,15 @@ fn pipes_devices_and_folders_in_the_place_of_a_file_stop_nobody() {
     assert!(base.refusal().contains("it is no regular file"), "{}", base.refusal());
     fs::remove_dir_all(cache.folder.path()).unwrap();
     pipe(cache.folder.path());
-    assert!(Cache::at(&base.0, MAX_FOLDER_BYTES).is_err());
+    assert!(Cache::at(&base.0, &KIND).is_err());
     assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 #[test]
 fn large_files_are_neither_read_nor_written() {
     let base = Base::new("large");
-    let (cache, key) = (base.cache(MAX_FOLDER_BYTES), key(1));
-    cache.put(&key, &vec![0; MAX_FILE_BYTES as usize]);
+    let (cache, key) = (base.cache(), key(1));
+    cache.put(&key, &vec![0; KIND.max_file_bytes as usize]);
     assert!(!path(&cache, &key).exists());
     let file = fs::File::create(path(&cache, &key)).unwrap();
     fs::set_permissions(path(&cache, &key), Permissions::from_mode(0o600)).unwrap();
@@ -202,7 +212,7 @@ fn many_processes_at_once_make_one_folder_and_whole_files() {
         for k in 0..4u8 {
             let (base, key) = (&base, &key);
             s.spawn(move || {
-                let cache = base.cache(MAX_FOLDER_BYTES);
+                let cache = base.cache();
                 for round in 0..50 {
                     cache.put(key, &vec![k; 1000 + round]);
                     let seen = cache.get(key).unwrap();
@@ -213,5 +223,5 @@ fn many_processes_at_once_make_one_folder_and_whole_files() {
     });
     let left: Vec<_> = fs::read_dir(&base.0).unwrap().flatten().map(|e| e.file_name()).collect();
     assert_eq!(left, ["machine-code"]);
-    assert_eq!(base.cache(MAX_FOLDER_BYTES).folder.files().unwrap().len(), 2);
+    assert_eq!(base.cache().folder.files().unwrap().len(), 2);
 }

@@ -1,5 +1,6 @@
 //! A folder created by this crate, whose files only the user of this process can have written.
 
+use super::Kind;
 use super::entry::random;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, mkdirat, openat, renameat, statat, unlinkat};
 use rustix::io::Errno;
@@ -10,13 +11,17 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-/// The folder's name.
-const NAME: &str = "machine-code";
-
 /// The file that marks the folder as disposable (<https://bford.info/cachedir/>), and as created by this crate.
 const TAG: &str = "CACHEDIR.TAG";
-const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
-    # Machine code of array programs, kept by acc. It can be removed at any time.\n";
+
+/// The contents of that file.
+fn tag_text(kind: &Kind) -> String {
+    format!(
+        "Signature: 8a477f597d28d172789f06886806bc55\n\
+         # {} of array programs, kept by acc. It can be removed at any time.\n",
+        kind.what
+    )
+}
 
 /// The folder, open.
 pub(super) struct Folder {
@@ -32,15 +37,16 @@ pub(super) struct Entry {
 }
 
 impl Folder {
-    /// Opens the folder inside another one; creates it if it does not exist. The error says why it must not be used.
+    /// Opens the folder of a kind inside another one; creates it if it does not exist. The error says why it must not be used.
     ///
     /// Whoever can write the other folder can replace this one, but not by one that belongs to this user and is marked.
-    pub(super) fn open(base: &Path) -> std::result::Result<Folder, String> {
-        let path = base.join(NAME);
-        let fd = opened(base).map_err(|why| format!("{}: {why}", path.display()))?;
+    pub(super) fn open(base: &Path, kind: &Kind) -> std::result::Result<Folder, String> {
+        let path = base.join(kind.folder);
+        let fd = opened(base, kind).map_err(|why| format!("{}: {why}", path.display()))?;
         let folder = Folder { fd, path };
-        match folder.read(TAG, TAG_TEXT.len() as u64) {
-            Ok(Some((_, text))) if text == TAG_TEXT.as_bytes() => Ok(folder),
+        let tag = tag_text(kind);
+        match folder.read(TAG, tag.len() as u64) {
+            Ok(Some((_, text))) if text == tag.as_bytes() => Ok(folder),
             Ok(_) => Err(format!("{}: it is not marked as a cache of acc", folder.path.display())),
             Err(why) => Err(format!("{}: {TAG}: {why}", folder.path.display())),
         }
@@ -109,15 +115,15 @@ impl Folder {
 }
 
 /// Opens the folder inside another one; creates both if they do not exist.
-fn opened(base: &Path) -> Result<OwnedFd> {
+fn opened(base: &Path, kind: &Kind) -> Result<OwnedFd> {
     DirBuilder::new().recursive(true).mode(0o700).create(base)?;
     let directory = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let base = openat(CWD, base, directory, Mode::empty())?;
-    let open = || openat(&base, NAME, directory | OFlags::NOFOLLOW, Mode::empty());
+    let open = || openat(&base, kind.folder, directory | OFlags::NOFOLLOW, Mode::empty());
     let fd = match open() {
         Err(Errno::NOENT) => {
             // Another process may create it at the same time: then one of them succeeds.
-            let made = make(&base);
+            let made = make(&base, kind);
             open().map_err(|error| made.err().unwrap_or_else(|| error.into()))?
         }
         opened => opened?,
@@ -127,14 +133,14 @@ fn opened(base: &Path) -> Result<OwnedFd> {
 }
 
 /// Creates the folder. It is marked before it gets its name.
-fn make(base: &OwnedFd) -> Result<()> {
-    let draft = format!(".{NAME}.{:016x}", random());
+fn make(base: &OwnedFd, kind: &Kind) -> Result<()> {
+    let draft = format!(".{}.{:016x}", kind.folder, random());
     mkdirat(base, &draft, Mode::RWXU)?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let made = openat(base, &draft, flags, Mode::empty()).map_err(Error::from).and_then(|fd| {
         let folder = Folder { fd, path: PathBuf::from(&draft) };
-        folder.write(TAG, "tag.draft", TAG_TEXT.as_bytes())?;
-        Ok((renameat(base, &draft, base, NAME), folder))
+        folder.write(TAG, "tag.draft", tag_text(kind).as_bytes())?;
+        Ok((renameat(base, &draft, base, kind.folder), folder))
     });
     match made {
         Ok((Ok(()), _)) => Ok(()),

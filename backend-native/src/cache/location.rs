@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// The environment variable with the folder's path; `off` disables the cache.
 const FOLDER_VARIABLE: &str = "ACC_CACHE";
 
-/// The folder that contains the one for machine code; the error says why there is none.
+/// The folder that contains those of this crate; the error says why there is none.
 pub(super) fn base() -> Result<PathBuf, String> {
     #[allow(deprecated, reason = "was wrong on Windows alone, where no code is kept")]
     choose(std::env::var_os(FOLDER_VARIABLE), std::env::var_os("XDG_CACHE_HOME"), std::env::home_dir())
