@@ -159,6 +159,10 @@ fn steps_that_cannot_be_done() {
             }),
             "`lanes i0 by 4` runs over tiles; the lanes of vectors are single points in [lanes i0 by 4, i0, i1]",
         ),
+        (
+            Schedule::new(|s, [_, _]| _ = s.within(2)),
+            "within 2 loops: an array is computed inside of the first loop of its reader, or of none in [i0, i1]",
+        ),
         (Schedule::new(|_, [_]| {}), "it has 1 axes, but the array has 2 of its own in [i0]"),
         (Schedule::new(|_, [_, _]| {}).then(|_, [_, _, _]| {}), "the steps take 3 loops, but there are 2 in [i0, i1]"),
     ];
@@ -173,7 +177,7 @@ fn steps_that_cannot_be_done() {
 
 #[test]
 fn schedules_as_text() {
-    for text in ["[]", "[i0]", "[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]"] {
+    for text in ["[]", "[i0]", "[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]", "[i0] within 1"] {
         assert_eq!(text.parse::<Schedule>().expect("a schedule").to_string(), text);
     }
     let wrong = [
@@ -184,6 +188,10 @@ fn schedules_as_text() {
         ("[i0 by 0, i0]", "schedule:1:1: `i0` is outside of `i0`, but its tiles are not larger"),
         ("[fast i0]", "schedule:1:2: expected an axis, as in `i0`, found `fast`"),
         ("[i0] [i1]", "schedule:1:6: expected the end of the text after the schedule, found `[`"),
+        (
+            "[i0] within 2",
+            "schedule:1:1: within 2 loops: an array is computed inside of the first loop of its reader, or of none",
+        ),
         ("i0", "schedule:1:1: expected `[`, found `i0`"),
     ];
     for (text, want) in wrong {

@@ -210,3 +210,137 @@ fn explanations_show_the_loops() {
     assert!(text.contains("  loops [i2, i0, i1], by the program's schedule\n"), "{text}");
     assert!(!text.contains("as a product of matrices"), "{text}");
 }
+
+/// Arrays that are computed within the first loop of what reads them: a product of three factors, in two stages, a matrix that is folded
+/// after its elements were divided by the sums of rows, and folds of folds with an epilogue.
+const WITHIN: [&str; 4] = [
+    "t: [4]f32 = generate(shape: || (extent(a, 0), extent(n, 1), extent(b, 1), extent(b, 0)),
+       f: |%i: i64, %k: i64, %j: i64, %l: i64| mul(mul(a[%i, %l], b[%l, %j]), cast(n[0i64, %k, 0i64], f32)))
+     u: [3]f32 = fold1(t, f: |%x: f32, %y: f32| add(%x, %y))
+     v: [3]f32 = compute(u, loops: LOOPS3)
+     w: [3]f32 = generate(shape: || (extent(a, 0), extent(b, 1), extent(n, 1)), f: |%i: i64, %j: i64, %k: i64| mul(v[%i, %k, %j], b[%k, %j]))
+     r: [2]f32 = fold1(w, f: |%x: f32, %y: f32| add(%x, %y))
+     yield r",
+    "t: [3]f32 = generate(shape: || (extent(a, 0), extent(b, 1), extent(a, 1)), f: |%i: i64, %j: i64, %k: i64| mul(a[%i, %k], b[%k, %j]))
+     u: [2]f32 = fold1(t, f: |%x: f32, %y: f32| add(%x, %y))
+     v: [2]f32 = compute(u, loops: LOOPS2)
+     r: [2]f32 = imap(v, f: |%i: i64, %j: i64, %x: f32| add(%x, v[%i, sub(sub(extent(v, 1), 1i64), %j)]))
+     yield r",
+    "u: [2]f32 = map(a, f: |%x: f32| add(%x, 1f32))
+     v: [2]f32 = compute(u, loops: [i0, lanes i1] within 1)
+     r: [1]f32 = fold1(v, f: |%x: f32, %y: f32| max(%x, %y))
+     yield r",
+    "u: [2]f32 = map(a, f: |%x: f32| mul(%x, 3f32))
+     v: [2]f32 = compute(u, loops: [i0, i1] within 1)
+     x: [2]f32 = map(v, f: |%x: f32| sub(%x, 1f32))
+     y: [2]f32 = compute(x, loops: [i0 by 4, i0, lanes i1] within 1)
+     z: [2]f32 = imap(y, f: |%i: i64, %j: i64, %x: f32| mul(%x, y[%i, 0i64]))
+     r: [2]f32 = compute(z, loops: [threads i0 by 6, i0, lanes i1])
+     yield r",
+];
+
+#[test]
+fn arrays_within_the_loops_of_their_reader_are_not_stored() {
+    let (mut rng, float, int) =
+        (Rng(6), acc_core::data::ScalarType::F32.into(), acc_core::data::ScalarType::I32.into());
+    let args = [
+        array(&[23, 13], &float, &mut rng),
+        array(&[13, 37], &float, &mut rng),
+        array(&[5, 6, 7], &int, &mut rng),
+        array(&[9], &float, &mut rng),
+    ];
+    for body in WITHIN {
+        for (three, two) in [
+            ("[i0, i1, i2, i3]", "[i0, i1, i2]"),
+            ("[i0 by 4, i1, lanes i2, i3, unrolled i0]", "[i1 by 8, i0, i2, lanes i1]"),
+        ] {
+            let text = |within: &str| {
+                let body =
+                    body.replace("LOOPS3", &format!("{three} within 1")).replace("LOOPS2", &format!("{two} within 1"));
+                format!(
+                    "program(a: [2]f32, b: [2]f32, n: [3]i32, v0: [1]f32) {{\n{}\n}}",
+                    body.replace(" within 1", within)
+                )
+            };
+            let (program, stored) = (parse(&text(" within 1")), parse(&text("")));
+            let prepared = Backend::prepare(&Native::tiles(), &program, &RunLimits::none()).unwrap();
+            let explained = prepared.explain();
+            assert!(explained.row_blockings.iter().all(|r| r.is_scheduled && !r.transient.is_empty()), "{explained}");
+            assert_eq!(explained.row_blockings.len(), 1, "{explained}");
+            assert!(
+                explained.to_string().contains("take one block of rows after another, by the program's schedule"),
+                "{explained}"
+            );
+            let want = Native::tiles().run_untyped(&stored, &args, &RunLimits::none());
+            assert!(want.is_ok(), "{want:?}");
+            for threads in [1, 2, 7] {
+                let native = Native::with(Options::new().threads(threads).compile(Compile::Now)).unwrap();
+                let got = native.run_untyped(&program, &args, &RunLimits::none());
+                same_outcome(&text(" within 1"), &args, ("stored, over tiles", &want), ("within", &got), 0.0);
+            }
+        }
+    }
+    assert_eq!(backend_native::llvm::defects(), Vec::<String>::new());
+}
+
+#[test]
+fn arrays_that_cannot_be_computed_within_the_loops_of_their_reader() {
+    let cases = [
+        ("yield v", "it is a result, or no kernel of the same block reads it"),
+        (
+            "r: [2]f32 = imap(v, f: |%i: i64, %j: i64, %x: f32| add(%x, v[sub(sub(extent(v, 0), 1i64), %i), %j]))
+             yield r",
+            "the kernel that reads it reads other rows of it than its own",
+        ),
+        (
+            "r: [2]f32 = imap(v, f: |%i: i64, %j: i64, %x: f32| add(%x, v[%i, 0i64]))
+             s: [1]f32 = fold1(v, f: |%x: f32, %y: f32| sub(%x, %y))
+             q: [1]i64 = argsort(s)
+             t: [1]f32 = fold1(r, f: |%x: f32, %y: f32| sub(%x, %y))
+             yield q, t, v",
+            "several kernels read it",
+        ),
+        (
+            "r: [2]f32 = scanl1(v, f: |%x: f32, %y: f32| add(%x, %y))
+             yield r",
+            "the kernel that reads it, or one in between, is not computed row by row",
+        ),
+    ];
+    for (reader, why) in cases {
+        let program = parse(&format!(
+            "program(a: [2]f32) {{
+u: [2]f32 = map(a, f: |%x: f32| add(%x, 1f32))
+v: [2]f32 = compute(u, loops: [i0, lanes i1] within 1)
+{reader}
+}}"
+        ));
+        let Err(Error::Build(error)) = Executor::prepare(&Native::tiles(), &program) else { panic!("{reader}") };
+        let BuildError::Schedule { why: told, loops, .. } = &*error else { panic!("{error}") };
+        assert_eq!(*told, format!("it cannot be computed within the loops of its reader: {why}"), "{reader}");
+        assert_eq!(loops, "[i0, lanes i1] within 1");
+    }
+}
+
+/// A limit of bytes that the whole array would exceed.
+#[test]
+fn what_is_within_a_loop_takes_the_memory_of_some_rows() {
+    if backend_native::llvm::status().library.is_none() {
+        return;
+    }
+    let text = |within: &str| {
+        format!(
+            "program(a: [2]f32) {{
+u: [2]f32 = map(a, f: |%x: f32| add(mul(%x, %x), 1f32))
+v: [2]f32 = compute(u, loops: [i0 by 8, i0, lanes i1]{within})
+w: [2]f32 = imap(v, f: |%i: i64, %j: i64, %x: f32| mul(%x, v[%i, sub(sub(extent(v, 1), 1i64), %j)]))
+r: [1]f32 = fold1(w, f: |%x: f32, %y: f32| max(%x, %y))
+yield r
+}}"
+        )
+    };
+    let args = [Matrix::from_vec([4000, 250], vec![1f32; 1_000_000]).unwrap().data().clone()];
+    let native = Native::with(Options::new().threads(2).compile(Compile::Now)).unwrap();
+    let run = |within| native.run_untyped(&parse(&text(within)), &args, &RunLimits::none().max_bytes(1 << 20));
+    assert!(matches!(run(""), Err(Error::Limit(_))));
+    assert_eq!(run(" within 1").map(|r| r[0].size()), Ok(4000));
+}

@@ -26,6 +26,8 @@ pub struct Nest {
     /// The loops, outermost first.
     loops: Vec<(LoopVar, Loop)>,
     made: usize,
+    /// How many loops of the reader are around them.
+    within: usize,
     /// What is wrong with the first step that cannot be done.
     wrong: Option<String>,
 }
@@ -34,11 +36,11 @@ pub struct Nest {
 static NESTS: AtomicU64 = AtomicU64::new(0);
 
 impl Nest {
-    fn new(loops: &[Loop]) -> Nest {
+    fn new(of: &ir::Schedule) -> Nest {
         let id = NESTS.fetch_add(1, Ordering::Relaxed);
         let loops: Vec<(LoopVar, Loop)> =
-            loops.iter().enumerate().map(|(number, l)| (LoopVar { nest: id, number }, *l)).collect();
-        Nest { id, made: loops.len(), loops, wrong: None }
+            of.loops().iter().enumerate().map(|(number, l)| (LoopVar { nest: id, number }, *l)).collect();
+        Nest { id, made: loops.len(), loops, within: of.reader_loops(), wrong: None }
     }
 
     /// The loops, outermost first.
@@ -211,6 +213,22 @@ impl Nest {
         self.mark(var, Mark::Threads, "parallel")
     }
 
+    /// Computes the array inside of the first loop of the kernel that reads it: the rows that an iteration reads are computed by that
+    /// iteration, and the array is not stored as a whole (`compute_at` of Halide, `fuse_outer` of TeML). One kernel may read it, which
+    /// reads only its own index along the first axis, and the array is no result of the program. `loops` is 1; 0 undoes the step.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let xs = use_(&Matrix::from([[1.0, 2.0], [3.0, 4.0]]));
+    /// let squares = xs.map(|x| x * x).schedule(|s, [_, _]| { s.within(1); });
+    /// assert_eq!(Interpreter::new().run(squares.sum())?, Vector::from([5.0, 25.0]));
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    pub fn within(&mut self, loops: usize) -> &mut Nest {
+        self.within = loops;
+        self
+    }
+
     fn mark(&mut self, var: LoopVar, mark: Mark, step: &str) -> &mut Nest {
         if let Some(at) = self.find(var, step) {
             let own = &mut self.loops[at].1;
@@ -230,7 +248,7 @@ impl Nest {
         let shown = loops.iter().map(Loop::to_string).collect::<Vec<_>>().join(", ");
         let made = match self.wrong {
             Some(why) => Err(why),
-            None => ir::Schedule::new(loops),
+            None => ir::Schedule::new(loops).and_then(|schedule| schedule.within(self.within)),
         };
         made.map_err(|why| Wrong { why, loops: format!("[{shown}]") })
     }
@@ -280,7 +298,7 @@ impl Schedule {
     /// assert_eq!(tall.to_string(), "[i0 by 1024, i0, i1]");
     /// ```
     pub fn new<const N: usize>(steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Schedule {
-        Schedule::of(ir::Schedule::row_major(N).loops(), steps)
+        Schedule::of(&ir::Schedule::row_major(N), steps)
     }
 
     /// The schedule that further steps make of this one; they are given its loops, outermost first.
@@ -294,16 +312,16 @@ impl Schedule {
     #[must_use]
     pub fn then<const N: usize>(&self, steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Schedule {
         match &self.0 {
-            Ok(before) => Schedule::of(before.loops(), steps),
+            Ok(before) => Schedule::of(before, steps),
             Err(_) => self.clone(),
         }
     }
 
-    fn of<const N: usize>(loops: &[Loop], steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Schedule {
-        let mut nest = Nest::new(loops);
+    fn of<const N: usize>(before: &ir::Schedule, steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Schedule {
+        let mut nest = Nest::new(before);
         match nest.vars() {
             Some(vars) => steps(&mut nest, vars),
-            None => nest.fail(|| format!("the steps take {N} loops, but there are {}", loops.len())),
+            None => nest.fail(|| format!("the steps take {N} loops, but there are {}", before.loops().len())),
         }
         Schedule(nest.finish().map(Arc::new).map_err(Arc::new))
     }

@@ -54,12 +54,30 @@ impl Mark {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Schedule {
     loops: Vec<Loop>,
+    within: usize,
 }
 
 impl Schedule {
     /// One loop for each of so many axes, outermost first.
     pub fn row_major(axes: usize) -> Schedule {
-        Schedule { loops: (0..axes).map(|axis| Loop { axis, step: 1, mark: Mark::Sequential }).collect() }
+        Schedule { loops: (0..axes).map(|axis| Loop { axis, step: 1, mark: Mark::Sequential }).collect(), within: 0 }
+    }
+
+    /// The same loops inside of the first so many loops of the kernel that reads the array: what an iteration of these reads is computed
+    /// by each iteration, and the array is not stored as a whole. With 0 loops it is. The error says why that is impossible: with more than
+    /// one loop.
+    pub fn within(self, loops: usize) -> Result<Schedule, String> {
+        if loops > 1 {
+            return Err(format!(
+                "within {loops} loops: an array is computed inside of the first loop of its reader, or of none"
+            ));
+        }
+        Ok(Schedule { within: loops, ..self })
+    }
+
+    /// How many loops of the kernel that reads the array are around its own.
+    pub fn reader_loops(&self) -> usize {
+        self.within
     }
 
     /// A nest of these loops. The error says why they are none:
@@ -76,7 +94,7 @@ impl Schedule {
         if let Some(axis) = none {
             return Err(format!("there is no loop over i{axis}"));
         }
-        let schedule = Schedule { loops };
+        let schedule = Schedule { loops, within: 0 };
         (0..axes).try_for_each(|axis| schedule.check_axis(axis))?;
         schedule.check_marks()?;
         Ok(schedule)
@@ -182,13 +200,14 @@ impl Display for Loop {
     }
 }
 
-/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, as in the text form of programs.
+/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, or `[i0, lanes i1] within 1`, as in the text form of programs.
 impl Display for Schedule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;
         for (k, l) in self.loops.iter().enumerate() {
             write!(f, "{}{l}", if k > 0 { ", " } else { "" })?;
         }
-        f.write_str("]")
+        f.write_str("]")?;
+        if self.within > 0 { write!(f, " within {}", self.within) } else { Ok(()) }
     }
 }

@@ -4,12 +4,14 @@ use super::cursor::Cursor;
 use crate::error::Error;
 use crate::ir::{Loop, Mark, Schedule};
 
-/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`
+/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, `[i0, lanes i1] within 1`
 pub(super) fn schedule(c: &mut Cursor<'_>) -> Result<Schedule, Error> {
     let token = c.token().clone();
     c.expect('[')?;
     let loops = c.list(']', one_loop)?;
-    Schedule::new(loops).or_else(|why| c.error_at(&token, why))
+    let schedule = Schedule::new(loops).or_else(|why| c.error_at(&token, why))?;
+    let within = if c.eat_word("within") { c.natural("a number of loops")? } else { 0 };
+    schedule.within(within).or_else(|why| c.error_at(&token, why))
 }
 
 /// A schedule as a text of its own.

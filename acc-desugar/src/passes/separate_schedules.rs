@@ -3,6 +3,8 @@
 //!
 //! For each schedule but the first one the statements of the array's nest are repeated: its own, and the folds whose results it
 //! reads element by element. What these read is inlined into each kernel, as it would be into one.
+//!
+//! What reads an array that is computed within the loops of its reader reads that array, and not what a statement hands on.
 
 use crate::analysis::contraction::Definitions;
 use crate::passes::simplify::map_op;
@@ -25,6 +27,7 @@ pub(crate) fn pass<'p>(program: &'p Program, _: &Settings<'_>) -> Result<Cow<'p,
         types: program.types.clone(),
         names: arrays.map(|a| program.names.get(a).cloned()).collect(),
         first: HashMap::new(),
+        handed_on: HashMap::new(),
         changes: false,
     };
     let body = p.block(&program.body);
@@ -47,6 +50,8 @@ struct Pass<'p> {
     names: Vec<Option<Arc<str>>>,
     /// The schedule that each array has already.
     first: HashMap<ArrayId, Schedule>,
+    /// The array that each one is which is handed on.
+    handed_on: HashMap<ArrayId, ArrayId>,
     changes: bool,
 }
 
@@ -55,6 +60,9 @@ impl Pass<'_> {
         let mut stmts = Vec::with_capacity(b.stmts.len());
         for s in &b.stmts {
             let mut s = s.clone();
+            if !self.handed_on.is_empty() {
+                s.op = self.reading(&s.op);
+            }
             if let ArrayOp::Compute { xs, schedule: Some(schedule) } = &mut s.op
                 && self.first.entry(*xs).or_insert_with(|| schedule.clone()) != schedule
             {
@@ -63,9 +71,29 @@ impl Pass<'_> {
             } else if !s.op.blocks().is_empty() {
                 s.op = map_op(&s.op, &mut Fun::clone, &mut |a| a, &mut |b, _| acc_core::grow_stack(|| self.block(b)));
             }
+            if let ArrayOp::Compute { xs, schedule: Some(schedule) } = &s.op
+                && schedule.reader_loops() > 0
+            {
+                self.hand_on(*xs, s.results[0]);
+            }
             stmts.push(s);
         }
         Block { params: b.params.clone(), stmts, results: b.results.clone() }
+    }
+
+    /// From now on `xs` is read where `result` was.
+    fn hand_on(&mut self, xs: ArrayId, result: ArrayId) {
+        if self.names[xs.index()].is_none() {
+            self.names[xs.index()] = self.names[result.index()].clone();
+        }
+        self.handed_on.insert(result, xs);
+        self.changes = true;
+    }
+
+    /// An operation that reads what is handed on; inner blocks are met later.
+    fn reading(&self, op: &ArrayOp) -> ArrayOp {
+        let array = |a: ArrayId| self.handed_on.get(&a).copied().unwrap_or(a);
+        map_op(op, &mut |f| f.map_arrays(&mut |a| array(*a)), &mut |a| array(a), &mut |b, _| b.clone())
     }
 
     /// Repeats the statement of an array, and those of the folds that its nest has; the new array.

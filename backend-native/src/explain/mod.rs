@@ -41,6 +41,8 @@ pub struct RowBlockingReport {
     pub kernels: Range<usize>,
     /// The arrays that are not stored as a whole in this case.
     pub transient: Vec<ArrayId>,
+    /// Whether a schedule computes an array within the loops of its reader.
+    pub is_scheduled: bool,
 }
 
 /// A kernel: one launch over one index space, with the combination of its partial results.
@@ -136,6 +138,7 @@ impl Explanation {
         self.row_blockings.extend(whole.map(|row_blocking| RowBlockingReport {
             kernels: before[row_blocking.steps.start]..before[row_blocking.steps.end],
             transient: row_blocking.transient.clone(),
+            is_scheduled: row_blocking.is_scheduled,
         }));
     }
 
@@ -228,13 +231,10 @@ fn manner(launch: &Launch) -> Vec<&'static str> {
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.steps.iter().try_for_each(|step| step.show(f, self))?;
-        for RowBlockingReport { kernels, transient } in &self.row_blockings {
+        for RowBlockingReport { kernels, transient, is_scheduled } in &self.row_blockings {
             let last = kernels.end.saturating_sub(1);
-            write!(
-                f,
-                "kernels {} to {last} take one block of rows after another if there are enough of them",
-                kernels.start
-            )?;
+            let when = if *is_scheduled { ", by the program's schedule" } else { " if there are enough of them" };
+            write!(f, "kernels {} to {last} take one block of rows after another{when}", kernels.start)?;
             let transient: Vec<String> = transient.iter().map(ArrayId::to_string).collect();
             match &transient[..] {
                 [] => writeln!(f)?,

@@ -339,8 +339,14 @@ impl<'a> Lowering<'a> {
         let mut block =
             BlockPlan { params, steps, strict: step_is_strict, dead, last, row_blockings: Vec::new(), results };
         if self.settings.fuse {
+            let within = |a: ArrayId| self.schedules.within(a);
             block.row_blockings =
-                row_blocking::row_blockings(plan, &block, |a, steps| self.is_used(b, &units, a, steps));
+                row_blocking::row_blockings(plan, &block, &within, |a, steps| self.is_used(b, &units, a, steps));
+            self.schedules.check_within(
+                b.stmts.iter().flat_map(|s| s.results.iter().copied()),
+                |a| block.row_blockings.iter().any(|r| r.transient.contains(&a)),
+                |a| row_blocking::why_not_within(plan, &block, a),
+            )?;
         }
         Ok(block)
     }

@@ -4,7 +4,7 @@
 
 use super::{BlockPlan, Closed, Launch, Materialization, Plan, Step, Work};
 use crate::kernel::{AxisKind, Ix, Kernel, Op, Sink};
-use acc_core::ir::ArrayId;
+use acc_core::ir::{ArrayId, ArrayOp};
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -14,6 +14,8 @@ pub(crate) struct RowBlocking {
     pub steps: Range<usize>,
     /// The arrays that nothing else reads.
     pub transient: Vec<ArrayId>,
+    /// Whether a schedule computes one of them within the loops of its reader, whatever the extents.
+    pub is_scheduled: bool,
 }
 
 /// The row blockings of a block; `is_used` tells whether an array is needed outside of a range of steps. Those with kernels
@@ -22,17 +24,19 @@ pub(crate) struct RowBlocking {
 pub(super) fn row_blockings(
     plan: &Plan,
     b: &BlockPlan,
+    within: &dyn Fn(ArrayId) -> bool,
     is_used: impl Fn(ArrayId, &Range<usize>) -> bool,
 ) -> Vec<RowBlocking> {
     let mut found: Vec<RowBlocking> = Vec::new();
     for tiles in [true, false] {
         let mut at = 0;
         while at < b.steps.len() {
-            let steps = steps(plan, b, at, tiles);
+            let steps = steps(plan, b, at, tiles, within);
             at = steps.as_ref().map_or(at + 1, |s| s.end);
             found.extend(steps.filter(|steps| !found.iter().any(|f| f.steps == *steps)).map(|steps| {
                 let computed = kernels(plan, &b.steps[steps.clone()]).flat_map(|(s, _)| s.results.iter().copied());
-                RowBlocking { transient: computed.filter(|a| !is_used(*a, &steps)).collect(), steps }
+                let transient: Vec<ArrayId> = computed.filter(|a| !is_used(*a, &steps)).collect();
+                RowBlocking { is_scheduled: transient.iter().any(|a| within(*a)), transient, steps }
             }));
         }
     }
@@ -40,13 +44,26 @@ pub(super) fn row_blockings(
 }
 
 /// The longest row blocking that begins at a step, with or without kernels in register tiles.
-fn steps(plan: &Plan, b: &BlockPlan, first: usize, tiles: bool) -> Option<Range<usize>> {
+fn steps(
+    plan: &Plan,
+    b: &BlockPlan,
+    first: usize,
+    tiles: bool,
+    within: &dyn Fn(ArrayId) -> bool,
+) -> Option<Range<usize>> {
     let mut computed: HashSet<ArrayId> = HashSet::new();
     let mut ends = Vec::new();
     for (at, &s) in b.steps.iter().enumerate().skip(first) {
         let step = &plan.steps[s];
+        // The loops of a schedule are run in blocks of rows only where a schedule says so.
+        let joins = |launch: &Launch| {
+            let reads = || launch.arrays.iter().any(|a| computed.contains(a) && within(*a));
+            !launch.kernel.has_schedule || step.results.iter().any(|r| within(*r)) || reads()
+        };
         match &step.work {
-            Work::Kernel { launch, parts } if is_row_wise(launch) || (tiles && is_tiled(launch, &computed)) => {
+            Work::Kernel { launch, parts }
+                if joins(launch) && (is_row_wise(launch) || (tiles && is_tiled(launch, &computed))) =>
+            {
                 let bodies = [&launch.kernel].into_iter().chain(launch.epilogue.iter().map(|after| &after.kernel));
                 let mut closed = parts.iter().flat_map(|p| &p.closed);
                 if !bodies.into_iter().all(|k| reads_own_rows(k, &computed)) || closed.any(|c| may_load(c, &computed)) {
@@ -59,6 +76,8 @@ fn steps(plan: &Plan, b: &BlockPlan, first: usize, tiles: bool) -> Option<Range<
             }
             Work::Array { closed, materialization: Materialization::Fused, .. }
                 if at > first && !closed.iter().any(|c| may_load(c, &computed)) => {}
+            // Nobody reads what it hands on.
+            Work::Array { op: ArrayOp::Compute { xs, .. }, .. } if within(*xs) => {}
             Work::Kernel { .. } | Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => {
                 break;
             }
@@ -88,7 +107,7 @@ fn is_tiled(launch: &Launch, computed: &HashSet<ArrayId>) -> bool {
     let kernel = &launch.kernel;
     let outer = kernel.axes.len() - kernel.folded();
     let sinks = kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store | Sink::Fold { .. }));
-    let rows = !kernel.has_schedule && outer >= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
+    let rows = outer >= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
     let packs = launch.packed.as_ref().is_some_and(|p| p.arrays.iter().any(|a| computed.contains(a)));
     sinks && rows && !packs && !launch.combine_partial && (kernel.is_scheduled() || launch.unguarded.is_some())
 }
@@ -124,6 +143,26 @@ fn reads_own_rows(kernel: &Kernel, arrays: &HashSet<ArrayId>) -> bool {
         });
     }
     all
+}
+
+/// Why an array is not computed within the loops of the kernel that reads it.
+pub(super) fn why_not_within(plan: &Plan, b: &BlockPlan, a: ArrayId) -> String {
+    let readers = || {
+        kernels(plan, &b.steps)
+            .filter(|(_, launch)| launch.arrays.contains(&a) && !launch.kernel.stored().any(|o| o.result == a))
+    };
+    let (one, other) = (readers().next(), readers().nth(1));
+    match (one, other) {
+        (Some((_, reader)), None) if !b.results.contains(&a) => {
+            if reads_own_rows(&reader.kernel, &HashSet::from([a])) {
+                "the kernel that reads it, or one in between, is not computed row by row".to_string()
+            } else {
+                "the kernel that reads it reads other rows of it than its own".to_string()
+            }
+        }
+        (None, _) | (Some(_), None) => "it is a result, or no kernel of the same block reads it".to_string(),
+        (Some(_), Some(_)) => "several kernels read it".to_string(),
+    }
 }
 
 /// Whether a closed function may load from the given arrays.

@@ -37,6 +37,27 @@ impl<'a> Schedules<'a> {
         Ok(all)
     }
 
+    /// Whether an array is computed within the loops of its reader.
+    pub(super) fn within(&self, a: ArrayId) -> bool {
+        self.of.get(&a).is_some_and(|wanted| wanted.schedule.reader_loops() > 0)
+    }
+
+    /// An error if an array of these, which are of one block, is to be computed within the loops of its reader and is not.
+    pub(super) fn check_within(
+        &self,
+        arrays: impl Iterator<Item = ArrayId>,
+        is_within: impl Fn(ArrayId) -> bool,
+        why_not: impl Fn(ArrayId) -> String,
+    ) -> Result<(), Error> {
+        let mut missing = arrays.filter(|a| self.within(*a) && !is_within(*a));
+        match missing.find_map(|a| Some((a, self.of.get(&a)?))) {
+            Some((a, wanted)) => {
+                Err(wanted.refused(format!("it cannot be computed within the loops of its reader: {}", why_not(a))))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// The schedule of an array.
     pub(super) fn of_array(&self, a: ArrayId) -> Option<Wanted<'a>> {
         self.of.get(&a).copied()

@@ -15,6 +15,7 @@ use super::{Run, View};
 use crate::Compile;
 use crate::bind::Names;
 use crate::buffer::{AnyBuffer, CACHE_LINE_BYTES};
+use crate::kernel::Kernel;
 use crate::llvm::call::Computed;
 use crate::lower::BlockPlan;
 use crate::lower::row_blocking::{RowBlocking, kernels};
@@ -93,7 +94,7 @@ impl<'p> Run<'p> {
         }
         // The kernels, launched in their order, find the fault.
         let computed = match self.begun(steps) {
-            Ok(inits) => self.blocked(steps, &inits, &row_blocking.transient),
+            Ok(inits) => self.blocked(steps, &inits, row_blocking),
             Err(_) => Ok(None),
         };
         match computed {
@@ -134,7 +135,7 @@ impl<'p> Run<'p> {
         &self,
         steps: &[usize],
         inits: &[Inits],
-        transient: &[ArrayId],
+        row_blocking: &RowBlocking,
     ) -> Result<Option<Vec<(ArrayId, Columns)>>, Stop> {
         let extents = |launch: &Launch| self.values[launch.over.index()].as_ref().map_or(&[][..], |v| &v.shape);
         let points = |launch: &Launch| extents(launch).iter().product::<usize>();
@@ -143,15 +144,16 @@ impl<'p> Run<'p> {
         let all_rows = launches().all(|launch| extents(launch).first() == Some(&rows) && points(launch) > 0);
         let large = launches().any(|launch| self.cx.parallel(points(launch), launch.cost));
         let is_profitable = large && rows >= MIN_ROWS_PER_THREAD * self.cx.threads.count();
-        if !all_rows || !(is_profitable || always()) {
+        let is_scheduled = row_blocking.is_scheduled;
+        if !all_rows || !(is_profitable || is_scheduled || always()) {
             return Ok(None);
         }
         let view = View { values: &self.values };
         let mut operands = Vec::new();
         for launch in launches() {
-            // A guard that does not hold, or a product that is faster as a whole.
+            // A guard that does not hold, or a product that is faster as a whole, or is not added in order.
             if launch.unguarded.as_ref().is_some_and(|u| !self.hold(&u.guards, launch.over))
-                || product::plan(launch, &self.values).is_some()
+                || product::plan(launch, &self.values).is_some_and(|p| !is_scheduled || p.is_in_parts())
             {
                 return Ok(None);
             }
@@ -177,20 +179,28 @@ impl<'p> Run<'p> {
             arrays.extend(job.outputs.iter().map(|o| {
                 let id = o.output.result;
                 let elements = self.values[id.index()].as_ref().map_or(0, |v| v.shape.iter().product());
-                Array { id, types: o.types.to_vec(), width: elements / rows, kept: !transient.contains(&id) }
+                Array {
+                    id,
+                    types: o.types.to_vec(),
+                    width: elements / rows,
+                    kept: !row_blocking.transient.contains(&id),
+                }
             }));
-            let Some(work) = code_for(job, &arrays[first..], &jobs) else { return Ok(None) };
+            let Some(work) = code_for(job, &arrays[first..], &jobs, is_scheduled) else { return Ok(None) };
             let points = job.extents.iter().product::<usize>() / rows;
             stages.push(Stage { job, work, points, arrays: first..arrays.len() });
         }
         let bytes = arrays.iter().map(Array::bytes).sum::<usize>().max(1);
-        if bytes > 4 * BLOCK_BYTES {
+        if bytes > 4 * BLOCK_BYTES && !is_scheduled {
             return Ok(None);
         }
         let _span = timeline::span(timeline::Kind::Kernel, || {
             stages.iter().map(|s| s.job.launch.kernel.title()).collect::<Vec<_>>().join("; ")
         });
+        // Whole tiles of the reader.
+        let tile = launches().last().map_or(1, |reader| rows_of_first_loop(&reader.kernel));
         let block = if always() { 3 } else { BLOCK_BYTES / bytes };
+        let block = block.next_multiple_of(tile);
         self.blocks(rows, block.clamp(1, rows), &arrays, &stages)
     }
 
@@ -228,10 +238,15 @@ impl<'p> Run<'p> {
     }
 }
 
-/// The machine code for a range of rows of a launch, if there is any.
-fn code_for<'a>(job: &'a Job<'a>, own: &[Array], jobs: &[Job<'_>]) -> Option<StageCode<'a>> {
+/// The rows of an iteration of a kernel's first loop.
+fn rows_of_first_loop(kernel: &Kernel) -> usize {
+    kernel.loops.first().filter(|l| l.axis == 0).map_or(1, |l| l.step)
+}
+
+/// The machine code for a range of rows of a launch, if there is any; `always` if it need not pay.
+fn code_for<'a>(job: &'a Job<'a>, own: &[Array], jobs: &[Job<'_>], always: bool) -> Option<StageCode<'a>> {
     if job.launch.kernel.is_scheduled() {
-        return Tiles::new(job).map(StageCode::Tiles);
+        return Tiles::new(job, always).map(StageCode::Tiles);
     }
     if job.launch.kernel.folded() > 0 {
         return BatchedRows::new(job).map(StageCode::Fold);

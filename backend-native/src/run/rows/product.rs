@@ -222,7 +222,7 @@ fn multiply<T: Number>(job: &Job<'_>, p: &Plan, init: u64, a: &[T], b: &[T], out
 
 impl Plan {
     /// Whether the terms are summed in parts, which are added pairwise.
-    pub(super) fn is_in_parts(&self) -> bool {
+    pub(in crate::run) fn is_in_parts(&self) -> bool {
         let ([m, n, k], times) = (self.extents, self.times());
         m * n <= MAX_SPLIT_RESULTS && times == 1 && TermBlocks::parts().end(0, k) < k
     }

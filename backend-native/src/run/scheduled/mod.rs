@@ -260,14 +260,16 @@ pub(super) struct Tiles<'a> {
 }
 
 impl<'a> Tiles<'a> {
-    /// None if the launch does not compute whole rows in tiles, or its machine code is not ready.
-    pub(super) fn new(job: &'a Job<'a>) -> Option<Tiles<'a>> {
+    /// None if the launch does not compute whole rows in tiles, if blocks of rows share more than stays in a cache, unless that is
+    /// `always` wanted, or if its machine code is not ready.
+    pub(super) fn new(job: &'a Job<'a>, always: bool) -> Option<Tiles<'a>> {
         let whole = match job.launch.kernel.folded() {
             0 => true,
             1 => super::rows::folds_in_tiles(job),
             _ => super::rows::nested::is_whole(job),
         };
-        let whole = whole && !job.extents.contains(&0) && shared_bytes(job) <= MAX_SHARED_BYTES;
+        let pays = || always || shared_bytes(job) <= MAX_SHARED_BYTES;
+        let whole = whole && !job.extents.contains(&0) && pays();
         let nest = if whole { Nest::new(job, false) } else { None };
         nest.map(|nest| Tiles { job, nest, before: job.initial_values() })
     }
