@@ -2,4 +2,5 @@
 
 pub mod dex;
 pub mod network;
+pub mod scheduled;
 pub mod tensors;

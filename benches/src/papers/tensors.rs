@@ -3,9 +3,9 @@
 
 use acc_core::prelude::*;
 
-type Cube = Acc<Array<DIM3, f64>>;
-type Blocks = Acc<Array<DIM4, f64>>;
-type Channels = Acc<Array<DIM5, f64>>;
+pub(super) type Cube = Acc<Array<DIM3, f64>>;
+pub(super) type Blocks = Acc<Array<DIM4, f64>>;
+pub(super) type Channels = Acc<Array<DIM5, f64>>;
 
 /// Many small products.
 pub fn bmm(a: Cube, b: Cube) -> Cube {

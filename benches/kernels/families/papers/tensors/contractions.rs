@@ -6,7 +6,7 @@ use super::{TOLERANCE, tensor};
 use crate::data::doubles;
 use crate::pool::{Shared, each, split};
 use crate::row::{Hand, Row, hand, program};
-use acc_benches::papers::tensors as papers;
+use acc_benches::papers::{scheduled, tensors as papers};
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
 use acc_core::prelude::*;
@@ -14,13 +14,20 @@ use std::sync::Arc;
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![
-        Box::new(|| product(1024)),
-        Box::new(|| transposed(1024)),
-        Box::new(batched),
-        Box::new(|| khatri_rao(250)),
-        Box::new(|| sampled(4096, 256)),
+        Box::new(|| product("tensor: mm", 1024, |a, b| a.matmul(&b))),
+        Box::new(|| product("scheduled: mm", 1024, scheduled::mm)),
+        Box::new(|| transposed("tensor: tmm", 1024, |a, b| a.transpose().matmul(&b))),
+        Box::new(|| transposed("scheduled: tmm", 1024, scheduled::tmm)),
+        Box::new(|| batched("tensor: bmm", papers::bmm)),
+        Box::new(|| batched("scheduled: bmm", scheduled::bmm)),
+        Box::new(|| khatri_rao("tensor: mttkrp", 250, papers::mttkrp)),
+        Box::new(|| khatri_rao("scheduled: mttkrp", 250, scheduled::mttkrp)),
+        Box::new(|| sampled("tensor: sddmm", 4096, 256, papers::sddmm)),
+        Box::new(|| sampled("scheduled: sddmm", 4096, 256, scheduled::sddmm)),
     ]
 }
+
+type Square = Acc<Matrix<f64>>;
 
 /// By the `gemm` crate, a part of the rows on each thread.
 fn square_product(n: usize, [a, b]: [Vec<f64>; 2], [row, column]: [usize; 2]) -> Box<dyn Hand> {
@@ -67,22 +74,16 @@ fn factors(n: usize) -> [Vec<f64>; 2] {
     [60, 61].map(|seed| doubles(seed, n * n, -1.0, 1.0))
 }
 
-fn product(n: usize) -> Row {
+fn product(name: &'static str, n: usize, f: fn(Square, Square) -> Square) -> Row {
     let [a, b] = factors(n);
-    let program = program(
-        |a: Acc<Matrix<f64>>, b: Acc<Matrix<f64>>| a.matmul(&b),
-        (&tensor((n, n), &a), &tensor((n, n), &b)).into_data(),
-    );
-    square_row("tensor: mm", n, program, square_product(n, [a, b], [n, 1]))
+    let program = program(f, (&tensor((n, n), &a), &tensor((n, n), &b)).into_data());
+    square_row(name, n, program, square_product(n, [a, b], [n, 1]))
 }
 
-fn transposed(n: usize) -> Row {
+fn transposed(name: &'static str, n: usize, f: fn(Square, Square) -> Square) -> Row {
     let [a, b] = factors(n);
-    let program = program(
-        |a: Acc<Matrix<f64>>, b: Acc<Matrix<f64>>| a.transpose().matmul(&b),
-        (&tensor((n, n), &a), &tensor((n, n), &b)).into_data(),
-    );
-    square_row("tensor: tmm", n, program, square_product(n, [a, b], [1, n]))
+    let program = program(f, (&tensor((n, n), &a), &tensor((n, n), &b)).into_data());
+    square_row(name, n, program, square_product(n, [a, b], [1, n]))
 }
 
 const BATCH: usize = 8192;
@@ -93,9 +94,11 @@ const K: usize = 26;
 /// Columns.
 const N: usize = 72;
 
-fn batched() -> Row {
+type Cube = Acc<Array<DIM3, f64>>;
+
+fn batched(name: &'static str, f: fn(Cube, Cube) -> Cube) -> Row {
     let (a, b) = (doubles(62, BATCH * M * K, -1.0, 1.0), doubles(63, BATCH * K * N, -1.0, 1.0));
-    let (program, args) = program(papers::bmm, (&tensor((BATCH, M, K), &a), &tensor((BATCH, K, N), &b)).into_data());
+    let (program, args) = program(f, (&tensor((BATCH, M, K), &a), &tensor((BATCH, K, N), &b)).into_data());
     let hand = hand(vec![0f64; BATCH * M * N], move |c| {
         let c = Shared::new(c);
         split(BATCH, 1, |r| {
@@ -108,7 +111,7 @@ fn batched() -> Row {
         });
     });
     Row {
-        name: "tensor: bmm",
+        name,
         size: format!("{BATCH} of {M}x{K} by {K}x{N}"),
         read: 8.0 * (BATCH * K * (M + N)) as f64,
         written: 8.0 * (BATCH * M * N) as f64,
@@ -161,11 +164,10 @@ fn panel_memory(rows: usize, columns: usize) -> Vec<f64> {
 }
 
 /// A tensor unfolded, times the Khatri-Rao product of two matrices.
-fn khatri_rao(n: usize) -> Row {
+fn khatri_rao(name: &'static str, n: usize, f: fn(Cube, Square, Square) -> Square) -> Row {
     let b = doubles(64, n * n * n, -1.0, 1.0);
     let (d, c) = (doubles(65, n * n, -1.0, 1.0), doubles(66, n * n, -1.0, 1.0));
-    let (program, args) =
-        program(papers::mttkrp, (&tensor((n, n, n), &b), &tensor((n, n), &d), &tensor((n, n), &c)).into_data());
+    let (program, args) = program(f, (&tensor((n, n, n), &b), &tensor((n, n), &d), &tensor((n, n), &c)).into_data());
     let mut memory = [panel_memory(n, n), panel_memory(n, n)];
     let hand = hand(vec![0f64; n * n], move |out| {
         let out = Shared::new(out);
@@ -177,7 +179,7 @@ fn khatri_rao(n: usize) -> Row {
         });
     });
     Row {
-        name: "tensor: mttkrp",
+        name,
         size: format!("{n}³"),
         read: 8.0 * (n * n * n) as f64,
         written: 8.0 * (n * n) as f64,
@@ -247,11 +249,10 @@ unsafe fn weigh<V: Doubles, const ROWS: usize, const VECTORS: usize>(
 const BLOCK: usize = 144;
 
 /// A product of dense matrices, each element times that of another matrix.
-fn sampled(n: usize, k: usize) -> Row {
+fn sampled(name: &'static str, n: usize, k: usize, f: fn(Square, Square, Square) -> Square) -> Row {
     let s = doubles(67, n * n, -1.0, 1.0);
     let (b, c) = (doubles(68, n * k, -1.0, 1.0), doubles(69, k * n, -1.0, 1.0));
-    let (program, args) =
-        program(papers::sddmm, (&tensor((n, n), &s), &tensor((n, k), &b), &tensor((k, n), &c)).into_data());
+    let (program, args) = program(f, (&tensor((n, n), &s), &tensor((n, k), &b), &tensor((k, n), &c)).into_data());
     let mut memory = panel_memory(k, n);
     let hand = hand(vec![0f64; n * n], move |out| {
         let out = Shared::new(out);
@@ -265,7 +266,7 @@ fn sampled(n: usize, k: usize) -> Row {
         });
     });
     Row {
-        name: "tensor: sddmm",
+        name,
         size: format!("{n}², {k} inner"),
         read: 8.0 * (n * n + 2 * n * k) as f64,
         written: 8.0 * (n * n) as f64,

@@ -5,11 +5,14 @@ use super::{TOLERANCE, tensor};
 use crate::data::doubles;
 use crate::pool::{Shared, each_with};
 use crate::row::{Row, hand, program};
-use acc_benches::papers::tensors as papers;
+use acc_benches::papers::{scheduled, tensors as papers};
 use acc_core::prelude::*;
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
-    vec![Box::new(grouped)]
+    vec![
+        Box::new(|| grouped("tensor: gconv", papers::gconv)),
+        Box::new(|| grouped("scheduled: gconv", scheduled::gconv)),
+    ]
 }
 
 const IMAGES: usize = 32;
@@ -30,11 +33,13 @@ const WEIGHTS: usize = FILTERS * TERMS;
 /// Products of a sum.
 const TERMS: usize = CHANNELS * WINDOW * WINDOW;
 
-fn grouped() -> Row {
+type Channels = Acc<Array<DIM5, f64>>;
+
+fn grouped(name: &'static str, f: fn(Channels, Channels) -> Channels) -> Row {
     let x = doubles(70, IMAGES * GROUPS * IMAGE, -1.0, 1.0);
     let w = doubles(71, GROUPS * WEIGHTS, -1.0, 1.0);
     let (program, args) = program(
-        papers::gconv,
+        f,
         (&tensor((IMAGES, GROUPS, CHANNELS, SIDE, SIDE), &x), &tensor((GROUPS, FILTERS, CHANNELS, WINDOW, WINDOW), &w))
             .into_data(),
     );
@@ -53,7 +58,7 @@ fn grouped() -> Row {
         });
     });
     Row {
-        name: "tensor: gconv",
+        name,
         size: format!("{IMAGES}x{GROUPS}x{FILTERS}x{CHANNELS}x{RESULT}²"),
         read: 8.0 * (IMAGES * GROUPS * IMAGE) as f64,
         written: 8.0 * results as f64,

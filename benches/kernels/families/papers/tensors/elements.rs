@@ -6,21 +6,28 @@ use super::{TOLERANCE, tensor};
 use crate::data::doubles;
 use crate::pool::{Shared, split};
 use crate::row::{Hand, Row, hand, program};
-use acc_benches::papers::tensors as papers;
+use acc_benches::papers::{scheduled, tensors as papers};
 use acc_core::data::ArrayData;
 use acc_core::ir::Program;
 use acc_core::prelude::*;
 use std::sync::Arc;
 
 pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
-    vec![Box::new(|| interpolation(50_000)), Box::new(|| helmholtz(5000))]
+    vec![
+        Box::new(|| interpolation("tensor: interp", 50_000, papers::interp)),
+        Box::new(|| interpolation("scheduled: interp", 50_000, scheduled::interp)),
+        Box::new(|| helmholtz("tensor: helm", 5000, papers::helm)),
+        Box::new(|| helmholtz("scheduled: helm", 5000, scheduled::helm)),
+    ]
 }
 
 const I: usize = 7;
 
-fn interpolation(elements: usize) -> Row {
+type Blocks = Acc<Array<DIM4, f64>>;
+
+fn interpolation(name: &'static str, elements: usize, f: fn(Blocks, Acc<Matrix<f64>>) -> Blocks) -> Row {
     let (u, a) = (doubles(72, elements * I * I * I, -1.0, 1.0), doubles(73, I * I, -1.0, 1.0));
-    let (program, args) = program(papers::interp, (&tensor((elements, I, I, I), &u), &tensor((I, I), &a)).into_data());
+    let (program, args) = program(f, (&tensor((elements, I, I, I), &u), &tensor((I, I), &a)).into_data());
     let hand = hand(vec![0f64; u.len()], move |out| {
         let a = Factor::new(|x, i| a[x * I + i]);
         let out = Shared::new(out);
@@ -30,16 +37,16 @@ fn interpolation(elements: usize) -> Row {
             interpolate(unsafe { out.part(r.clone()) }, &u[r], &a);
         });
     });
-    row("tensor: interp", elements, I, 3, (program, args), hand)
+    row(name, elements, I, 3, (program, args), hand)
 }
 
 const H: usize = 13;
 
-fn helmholtz(elements: usize) -> Row {
+fn helmholtz(name: &'static str, elements: usize, f: fn(Blocks, Acc<Matrix<f64>>, Acc<Vector<f64>>) -> Blocks) -> Row {
     let (u, s) = (doubles(74, elements * H * H * H, -1.0, 1.0), doubles(75, H * H, -1.0, 1.0));
     let w = doubles(76, H, 1.0, 2.0);
     let (program, args) =
-        program(papers::helm, (&tensor((elements, H, H, H), &u), &tensor((H, H), &s), &tensor(H, &w)).into_data());
+        program(f, (&tensor((elements, H, H, H), &u), &tensor((H, H), &s), &tensor(H, &w)).into_data());
     let hand = hand(vec![0f64; u.len()], move |out| {
         let (there, back) = (Factor::new(|x, i| s[i * H + x]), Factor::new(|x, i| s[x * H + i]));
         let mut inverse = Element::<H>::new();
@@ -53,7 +60,7 @@ fn helmholtz(elements: usize) -> Row {
             solve(unsafe { out.part(r.clone()) }, &u[r], &factors, &inverse);
         });
     });
-    row("tensor: helm", elements, H, 6, (program, args), hand)
+    row(name, elements, H, 6, (program, args), hand)
 }
 
 fn row(

@@ -5,7 +5,7 @@ use super::{TOLERANCE, tensor};
 use crate::data::doubles;
 use crate::pool::{Shared, split};
 use crate::row::{Row, hand, program};
-use acc_benches::papers::tensors as papers;
+use acc_benches::papers::{scheduled, tensors as papers};
 use acc_core::prelude::*;
 use papers::TRACE;
 use std::arch::x86_64::_mm_sfence;
@@ -14,7 +14,9 @@ pub fn rows() -> Vec<Box<dyn Fn() -> Row>> {
     vec![
         Box::new(|| blur("tensor: blur", 4096, papers::blur)),
         Box::new(|| blur("tensor: blur, one stage", 4096, papers::blur_at_once)),
-        Box::new(|| coarsity(4096)),
+        Box::new(|| blur("scheduled: blur", 4096, scheduled::blur)),
+        Box::new(|| coarsity("tensor: coars", 4096, papers::coars)),
+        Box::new(|| coarsity("scheduled: coars", 4096, scheduled::coars)),
     ]
 }
 
@@ -74,10 +76,11 @@ unsafe fn means_in<V: Doubles, const ROWS: usize, const VECTORS: usize>(out: &mu
     unsafe { _mm_sfence() };
 }
 
-fn coarsity(n: usize) -> Row {
+type Square = Acc<Matrix<f64>>;
+
+fn coarsity(name: &'static str, n: usize, f: fn(Square, Square, Square) -> Square) -> Row {
     let [x, y, z] = [78, 79, 80].map(|seed| doubles(seed, n * n, -1.0, 1.0));
-    let (program, args) =
-        program(papers::coars, (&tensor((n, n), &x), &tensor((n, n), &y), &tensor((n, n), &z)).into_data());
+    let (program, args) = program(f, (&tensor((n, n), &x), &tensor((n, n), &y), &tensor((n, n), &z)).into_data());
     let hand = hand(vec![0f64; n * n], move |out| {
         let out = Shared::new(out);
         split(n * n, 64, |r| {
@@ -87,7 +90,7 @@ fn coarsity(n: usize) -> Row {
     });
     let bytes = 8.0 * (n * n) as f64;
     Row {
-        name: "tensor: coars",
+        name,
         size: format!("{n}²"),
         read: 3.0 * bytes,
         written: bytes,

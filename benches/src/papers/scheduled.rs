@@ -1,0 +1,106 @@
+//! The tensor kernels with schedules, as a user writes them who tunes them.
+
+use super::tensors::{Blocks, Channels, Cube};
+use acc_core::prelude::*;
+
+/// Some rows, for vectors of columns, with the terms innermost; the loop over tiles of rows.
+fn register_tile(s: &mut Nest, [i, j, k]: [LoopVar; 3], rows: usize) -> LoopVar {
+    let (tiles, i) = s.split(i, rows);
+    s.order(&[tiles, j, k, i]).vectorize(j).unroll(i);
+    tiles
+}
+
+/// Of a product of matrices: register tiles in panels of columns and of terms.
+fn panels(s: &mut Nest, [i, j, k]: [LoopVar; 3]) {
+    let ((kb, k), (jb, j)) = (s.split(k, 256), s.split(j, 64));
+    let tiles = register_tile(s, [i, j, k], 8);
+    s.order(&[kb, jb, tiles]);
+}
+
+/// A product of matrices.
+pub fn mm(a: Acc<Matrix<f64>>, b: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
+    a.matmul(&b).schedule(panels)
+}
+
+/// A product whose first factor is transposed.
+pub fn tmm(a: Acc<Matrix<f64>>, b: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
+    a.transpose().matmul(&b).schedule(panels)
+}
+
+/// [`bmm`](super::tensors::bmm)
+pub fn bmm(a: Cube, b: Cube) -> Cube {
+    super::tensors::bmm(a, b).schedule(|s, [_, i, j, k]| _ = register_tile(s, [i, j, k], 6))
+}
+
+/// [`gconv`](super::tensors::gconv)
+pub fn gconv(x: Channels, w: Channels) -> Channels {
+    super::tensors::gconv(x, w).schedule(|s, [_, _, f, y, z, c, p, q]| {
+        let ((fb, f), (yb, y)) = (s.split(f, 3), s.split(y, 7));
+        s.order(&[fb, yb, z, c, p, q, f, y]).vectorize(z).unroll(f).unroll(y);
+    })
+}
+
+/// [`mttkrp`](super::tensors::mttkrp)
+pub fn mttkrp(b: Cube, d: Acc<Matrix<f64>>, c: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
+    let ((m, p, q), (_, n)) = (b.shape(), d.shape());
+    let t = generate((m, p, n, q), |(i, k, j, l)| b.index((i, k, l)) * d.index((l, j))).sum();
+    let t = t.schedule(|s, [_, k, j, l]| {
+        register_tile(s, [k, j, l], 8);
+        s.within(1);
+    });
+    let sums = generate((m, n, p), |(i, j, k)| t.index((i, k, j)) * c.index((k, j))).sum();
+    sums.schedule(|s, [_, j, _]| _ = s.vectorize(j))
+}
+
+/// [`sddmm`](super::tensors::sddmm)
+pub fn sddmm(s: Acc<Matrix<f64>>, b: Acc<Matrix<f64>>, c: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
+    super::tensors::sddmm(s, b, c).schedule(panels)
+}
+
+/// Rows of a cube at a time, for vectors along its last axis.
+fn rows(s: &mut Nest, [_, x, y, z, k]: [LoopVar; 5]) {
+    let (tiles, y) = s.split(y, 7);
+    s.order(&[x, tiles, z, k, y]).vectorize(z).unroll(y);
+}
+
+/// The same, within the loop over elements of what reads it.
+fn rows_within(s: &mut Nest, loops: [LoopVar; 5]) {
+    rows(s, loops);
+    s.within(1);
+}
+
+/// A matrix along each axis of all elements; the last result is to be scheduled.
+fn along_all(m: &Acc<Matrix<f64>>, u: &Blocks) -> Blocks {
+    let (e, i, j, k) = u.shape();
+    let (n, columns) = (m.shape().0, m.transpose().compute());
+    let u = generate((e, n, j, k, i), |(e, x, j, k, i)| m.index((x, i)) * u.index((e, i, j, k))).sum();
+    let u = u.schedule(rows_within);
+    let u = generate((e, n, n, k, j), |(e, x, y, k, j)| m.index((y, j)) * u.index((e, x, j, k))).sum();
+    let u = u.schedule(rows_within);
+    generate((e, n, n, n, k), |(e, x, y, z, k)| columns.index((k, z)) * u.index((e, x, y, k))).sum()
+}
+
+/// [`interp`](super::tensors::interp)
+pub fn interp(u: Blocks, a: Acc<Matrix<f64>>) -> Blocks {
+    along_all(&a, &u).schedule(rows)
+}
+
+/// [`helm`](super::tensors::helm)
+pub fn helm(u: Blocks, s: Acc<Matrix<f64>>, w: Acc<Vector<f64>>) -> Blocks {
+    let inside = along_all(&s.transpose().compute(), &u);
+    let solved = inside.imap(|(_, i, j, k), v| v / (1.0 + w.index(i) * w.index(j) * w.index(k)));
+    along_all(&s, &solved.schedule(rows_within)).schedule(rows)
+}
+
+/// [`blur_at_once`](super::tensors::blur_at_once)
+pub fn blur(x: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
+    super::tensors::blur_at_once(x).schedule(|s, [i, j]| {
+        let (rows, _) = s.split(i, 8);
+        s.parallel(rows).vectorize(j);
+    })
+}
+
+/// [`coars`](super::tensors::coars)
+pub fn coars(x: Acc<Matrix<f64>>, y: Acc<Matrix<f64>>, z: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
+    super::tensors::coars(x, y, z).schedule(|s, [_, j]| _ = s.vectorize(j))
+}
