@@ -198,8 +198,12 @@ fn nest_of(program: &Arc<Program>, array: ArrayId) -> Result<(usize, Prepared), 
 /// each schedule and without.
 pub(crate) fn tunable(program: &Arc<Program>, args: &[ArrayData]) -> Result<Vec<ArrayId>, Error> {
     let plain = Backend::prepare(&Native::tiles(), program, &RunLimits::none())?.plan().launches().count();
+    let stmts = &program.body.stmts;
+    let has_own =
+        |a: &ArrayId| stmts.iter().any(|s| matches!(s.op, ArrayOp::Compute { xs, schedule: Some(_) } if xs == *a));
+    let hands_on = |s: &&Stmt| matches!(s.op, ArrayOp::Compute { .. });
     let mut found = Vec::new();
-    for array in program.body.stmts.iter().filter(|s| !is_scheduled(&s.op)).flat_map(|s| &s.results).copied() {
+    for array in stmts.iter().filter(|s| !hands_on(s)).flat_map(|s| &s.results).copied().filter(|a| !has_own(a)) {
         // Arrays that no loop nest computes are not searched for.
         let Ok((_, prepared)) = nest_of(program, array) else { continue };
         let launch = scheduled_launch(&prepared)?;
@@ -208,10 +212,6 @@ pub(crate) fn tunable(program: &Arc<Program>, args: &[ArrayData]) -> Result<Vec<
         }
     }
     Ok(found)
-}
-
-fn is_scheduled(op: &ArrayOp) -> bool {
-    matches!(op, ArrayOp::Compute { schedule: Some(_), .. })
 }
 
 /// Whether a block calls functions of the host, inner blocks included.

@@ -56,7 +56,7 @@ pub fn keep(options: &Options, program: &Arc<Program>, args: &[ArrayData], chose
     if !tunable.contains(&chosen.array) {
         let name = program.names.show(chosen.array);
         return Err(format!(
-            "a schedule of {name} could change its last bits or how the program is fused, which runs do not do by themselves:              write it into the program"
+            "a schedule of {name} could change its last bits or how the program is fused, which runs do not do by themselves: write it into the program"
         ));
     }
     let array = numbered_as_text(program, chosen.array).ok_or("no statement defines the array")?;

@@ -166,3 +166,34 @@ fn a_schedule_that_could_change_bits_is_not_kept() {
     let refused = keep(&options(Tune::Kept), &program, &args, chosen).unwrap_err();
     assert!(refused.contains("`sums` could change its last bits"), "{refused}");
 }
+
+/// Where every schedule has the bits of the program without one: by the extents, too.
+#[test]
+fn arrays_are_tuned_whose_bits_do_not_change() {
+    let tunable = |program: &str, args: &[ArrayData]| {
+        crate::search::tunable(&Arc::new(parse("tunable.acc", program).unwrap()), args).unwrap()
+    };
+    let floats = |shape: &[usize]| {
+        let n: usize = shape.iter().product();
+        let elements = (0..n).map(|i| [(i as f64 * 0.37).sin().lit()]);
+        ArrayData::from_leaves(shape.iter().copied(), EltType::Scalar(ScalarType::F64), elements).unwrap()
+    };
+    let products = "program(a: [3]f64, b: [3]f64) {
+        t: [4]f64 = generate(shape: || (extent(a, 0), extent(a, 1), extent(b, 2), extent(a, 2)),
+          f: |%t: i64, %i: i64, %j: i64, %k: i64| mul(a[%t, %i, %k], b[%t, %k, %j]))
+        c: [3]f64 = fold1(t, f: |%x: f64, %y: f64| add(%x, %y))
+        d: [3]f64 = compute(c)
+        e: [3]f64 = map(d, f: |%x: f64| sqrt(%x))
+        yield e
+      }";
+    let of_terms = |k: usize| [floats(&[5, 40, k]), floats(&[5, k, 50])];
+    // A product of few terms is not one of `gemm`, but adds in the same order; an element-wise array has no order.
+    for k in [3, 26, 300] {
+        assert_eq!(tunable(products, &of_terms(k)), [ArrayId(3), ArrayId(5)], "{k} terms");
+    }
+    let sums = "program(a: [2]f64) {
+        s: [1]f64 = fold1(a, f: |%x: f64, %y: f64| add(%x, %y))
+        yield s
+      }";
+    assert_eq!(tunable(sums, &[floats(&[50, 700])]), []);
+}

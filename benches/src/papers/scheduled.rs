@@ -12,9 +12,8 @@ fn register_tile(s: &mut Nest, [i, j, k]: [LoopVar; 3], rows: usize) -> LoopVar 
 
 /// Of a product of matrices: register tiles in panels of columns and of terms.
 fn panels(s: &mut Nest, [i, j, k]: [LoopVar; 3]) {
-    let ((kb, k), (jb, j)) = (s.split(k, 256), s.split(j, 64));
-    let tiles = register_tile(s, [i, j, k], 8);
-    s.order(&[kb, jb, tiles]);
+    let ((ib, i), (jb, j), (kb, k)) = (s.split(i, 8), s.split(j, 64), s.split(k, 256));
+    s.order(&[kb, jb, ib, j, k, i]).vectorize(j).unroll(i);
 }
 
 /// A product of matrices.
@@ -103,4 +102,45 @@ pub fn blur(x: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
 /// [`coars`](super::tensors::coars)
 pub fn coars(x: Acc<Matrix<f64>>, y: Acc<Matrix<f64>>, z: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
     super::tensors::coars(x, y, z).schedule(|s, [_, j]| _ = s.vectorize(j))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tensors;
+    use super::*;
+    use backend_native::Native;
+
+    fn array<Sh: Shape>(shape: impl IntoShape<Sh>, n: usize) -> Acc<Array<Sh, f64>> {
+        let values = (0..n).map(|i| ((i * 7919) % 1000) as f64 / 500.0 - 1.0).collect();
+        use_(&Array::from_vec(shape, values).expect("an array"))
+    }
+
+    /// Bits equal those without a schedule: products are in blocks of 256 terms either way.
+    fn same<A: Arrays + PartialEq + std::fmt::Debug>(scheduled: Acc<A>, plain: Acc<A>) {
+        let native = Native::compiled();
+        assert_eq!(native.run(scheduled).expect("a result"), native.run(plain).expect("a result"));
+    }
+
+    #[test]
+    fn schedules_change_no_result() {
+        let square = |rows: usize, columns: usize| array((rows, columns), rows * columns);
+        let (a, b) = (square(37, 300), square(300, 83));
+        same(mm(a.clone(), b.clone()), a.matmul(&b));
+        same(tmm(a.transpose(), b.clone()), a.transpose().transpose().matmul(&b));
+        let (a, b) = (array((70, 40, 26), 70 * 40 * 26), array((70, 26, 50), 70 * 26 * 50));
+        same(bmm(a.clone(), b.clone()), tensors::bmm(a, b));
+        let (x, w) = (array((3, 4, 5, 9, 9), 3 * 4 * 5 * 81), array((4, 6, 5, 3, 3), 4 * 6 * 5 * 9));
+        same(gconv(x.clone(), w.clone()), tensors::gconv(x, w));
+        let (b, d, c) = (array((30, 20, 25), 30 * 20 * 25), square(25, 33), square(20, 33));
+        same(mttkrp(b.clone(), d.clone(), c.clone()), tensors::mttkrp(b, d, c));
+        let (s, b, c) = (square(64, 90), square(64, 40), square(40, 90));
+        same(sddmm(s.clone(), b.clone(), c.clone()), tensors::sddmm(s, b, c));
+        let (u, m) = (array((60, 7, 7, 7), 60 * 343), square(7, 7));
+        same(interp(u.clone(), m.clone()), tensors::interp(u, m));
+        let (u, m, w) = (array((9, 13, 13, 13), 9 * 2197), square(13, 13), array(13usize, 13));
+        same(helm(u.clone(), m.clone(), w.clone()), tensors::helm(u, m, w));
+        let x = square(50, 60);
+        same(blur(x.clone()), tensors::blur_at_once(x.clone()));
+        same(coars(x.clone(), x.clone(), x.clone()), tensors::coars(x.clone(), x.clone(), x));
+    }
 }

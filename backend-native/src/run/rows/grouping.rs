@@ -47,13 +47,13 @@ impl Rows<'_> {
 pub(crate) fn schedules_keep_bits(launch: &Launch, extents: &[usize], values: &[Option<Value>]) -> bool {
     let kernel = &launch.kernel;
     let adds_terms = |o: &Output| o.sink.is_fused() || matches!(o.sink, Sink::Store);
-    let in_order = || match kernel.folded() {
-        0 => true,
-        1 => super::product::plan(launch, values).is_some(),
-        folded => {
-            let points = extents[..extents.len() - folded].iter().product::<usize>();
-            points >= super::nested::MIN_SHARED_LANES
-        }
+    let (outer, folded) = extents.split_at(extents.len() - kernel.folded());
+    let points = outer.iter().product::<usize>();
+    let in_order = || match folded {
+        [] => true,
+        // Rows that are shorter than any block become lanes.
+        [row] => (points > 1 && *row < super::MIN_CHUNKED_ROW) || super::product::plan(launch, values).is_some(),
+        [_, _, ..] => points >= super::nested::MIN_SHARED_LANES,
     };
     kernel.folds_exactly() || kernel.outputs.iter().all(adds_terms) && in_order()
 }
