@@ -165,12 +165,12 @@ pub(super) fn why_not_within(plan: &Plan, b: &BlockPlan, a: ArrayId) -> String {
     }
 }
 
-/// Whether a closed function may load from the given arrays.
+/// Whether a closed function may load from the given arrays. Their extents are known before any kernel runs.
 fn may_load(c: &Closed, arrays: &HashSet<ArrayId>) -> bool {
-    match c {
-        Closed::Known(_) => false,
-        Closed::Code(body) => body.arrays().iter().any(|a| arrays.contains(a)),
-    }
+    let Closed::Code(body) = c else { return false };
+    let mut loads = false;
+    body.region.visit(0, &mut |n, _| loads |= matches!(&n.op, Op::Index(l) if arrays.contains(&l.array)));
+    loads
 }
 
 /// The kernels of a row blocking.

@@ -53,7 +53,8 @@ pub fn mttkrp(b: Cube, d: Acc<Matrix<f64>>, c: Acc<Matrix<f64>>) -> Acc<Matrix<f
 
 /// [`sddmm`](super::tensors::sddmm)
 pub fn sddmm(s: Acc<Matrix<f64>>, b: Acc<Matrix<f64>>, c: Acc<Matrix<f64>>) -> Acc<Matrix<f64>> {
-    super::tensors::sddmm(s, b, c).schedule(panels)
+    // An epilogue of the product: it has the product's extents, whatever those of the weights are.
+    b.matmul(&c).imap(|(i, j), t| s.index((i, j)) * t).schedule(panels)
 }
 
 /// Rows of a cube at a time, for vectors along its last axis.
@@ -68,10 +69,9 @@ fn rows_within(s: &mut Nest, loops: [LoopVar; 5]) {
     s.within(1);
 }
 
-/// A matrix along each axis of all elements; the last result is to be scheduled.
-fn along_all(m: &Acc<Matrix<f64>>, u: &Blocks) -> Blocks {
-    let (e, i, j, k) = u.shape();
-    let (n, columns) = (m.shape().0, m.transpose().compute());
+/// A matrix, which is also given transposed, along each axis of all elements; the last result is to be scheduled.
+fn along_all([m, columns]: [&Acc<Matrix<f64>>; 2], u: &Blocks) -> Blocks {
+    let ((e, i, j, k), n) = (u.shape(), m.shape().0);
     let u = generate((e, n, j, k, i), |(e, x, j, k, i)| m.index((x, i)) * u.index((e, i, j, k))).sum();
     let u = u.schedule(rows_within);
     let u = generate((e, n, n, k, j), |(e, x, y, k, j)| m.index((y, j)) * u.index((e, x, j, k))).sum();
@@ -81,14 +81,16 @@ fn along_all(m: &Acc<Matrix<f64>>, u: &Blocks) -> Blocks {
 
 /// [`interp`](super::tensors::interp)
 pub fn interp(u: Blocks, a: Acc<Matrix<f64>>) -> Blocks {
-    along_all(&a, &u).schedule(rows)
+    let columns = a.transpose().compute();
+    along_all([&columns.transpose(), &columns], &u).schedule(rows)
 }
 
 /// [`helm`](super::tensors::helm)
 pub fn helm(u: Blocks, s: Acc<Matrix<f64>>, w: Acc<Vector<f64>>) -> Blocks {
-    let inside = along_all(&s.transpose().compute(), &u);
+    let t = s.transpose().compute();
+    let inside = along_all([&t, &s], &u);
     let solved = inside.imap(|(_, i, j, k), v| v / (1.0 + w.index(i) * w.index(j) * w.index(k)));
-    along_all(&s, &solved.schedule(rows_within)).schedule(rows)
+    along_all([&s, &t], &solved.schedule(rows_within)).schedule(rows)
 }
 
 /// [`blur_at_once`](super::tensors::blur_at_once)
