@@ -1,7 +1,7 @@
 //! Tensor operations.
 
 use super::walk::Field;
-use super::{Body, ReduceOp, SizeOp, Value, Values};
+use super::{BitOp, Body, ReduceOp, SizeOp, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, PrimOp};
 use smallvec::SmallVec;
@@ -14,6 +14,25 @@ pub enum ScatterMode {
     Last,
     /// Combined with the current value.
     Combine(ReduceOp),
+    /// Combined with the current value bit by bit.
+    Bits(BitOp),
+}
+
+impl ScatterMode {
+    /// The name in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ScatterMode::Last => "last",
+            ScatterMode::Combine(k) => k.name(),
+            ScatterMode::Bits(k) => k.name(),
+        }
+    }
+
+    /// Every mode.
+    pub fn all() -> impl Iterator<Item = ScatterMode> {
+        let combined = ReduceOp::ALL.into_iter().map(ScatterMode::Combine);
+        std::iter::once(ScatterMode::Last).chain(combined).chain(BitOp::ALL.into_iter().map(ScatterMode::Bits))
+    }
 }
 
 /// Whether reads and writes at positions take them as this type: as integers that no more than the greatest half of

@@ -215,6 +215,7 @@ impl Verifier<'_> {
                 let fits = match mode {
                     ScatterMode::Last => true,
                     ScatterMode::Combine(k) => tensor(*base).is_some_and(|(s, _)| reduces(*k, s)),
+                    ScatterMode::Bits(_) => tensor(*base).is_some_and(|(s, _)| s.is_int() || s == Bool),
                 };
                 let sums = *mode == ScatterMode::Combine(ReduceOp::Sum);
                 let found = if sums { positions(*at) } else { is(*at, I64, 1) };
