@@ -119,7 +119,7 @@ macro_rules! with_graph_ops {
             "size_op" SizeOp(with: SizeOp, left: Value, right: Value);
             /// The value of a rank-0 tensor of `i64` or `bool`: read back from the device.
             "read_back" ReadBack(x: Value);
-            /// The value of a rank-0 parameter of the graph, of `i64` or `bool`: the host has it.
+            /// The value of a rank-0 parameter of the graph, of `bool` or integers other than `u64`: the host has it.
             "argument" Argument(x: Value);
             /// Whether some lane's position `base + Σ steps[k]·i[k]`, with `i[k]` in `0..lens[k]`, is out of `0..extent`: 0 or 1,
             /// computed without wrapping.
