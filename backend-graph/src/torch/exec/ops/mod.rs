@@ -141,10 +141,7 @@ impl Run<'_> {
                 let ty = self.scalar(*base);
                 scatter(self.tensor(*base)?, self.tensor(*at)?, self.tensor(*values)?, ty, *mode)?
             }
-            Op::Concat(xs, axis) => {
-                let xs = xs.iter().map(|x| self.tensor(*x)).collect::<Result<Vec<_>>>()?;
-                Tensor::f_cat(&xs, i64::from(*axis))?
-            }
+            Op::Concat(xs, axis) => self.joined(xs, *axis)?,
             Op::Nonzero(x) => self.tensor(*x)?.f_nonzero()?.f_reshape([-1])?,
             Op::Reduce(k, x) => reduce(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::SegmentReduce { with, x, at, offsets, full } => {
