@@ -1,6 +1,7 @@
 //! Plans: in which order a graph's nodes run, when each value is freed, and which memory is written again. No library is
 //! named here.
 
+mod joins;
 mod memory;
 pub(crate) mod row_blocking;
 mod show;
@@ -39,6 +40,8 @@ pub(crate) struct Step {
     pub(crate) last_use_of: Vec<Value>,
     /// An operand whose memory nobody looks at after this step.
     pub(crate) overwrites: Option<Place>,
+    /// Whether its result, a concatenation, is not made: the concatenation that takes it writes its parts.
+    pub(crate) is_inner: bool,
 }
 
 impl Step {
@@ -157,6 +160,7 @@ impl Planner<'_> {
         // What goes into branches and loops may come out of them as another value.
         let mut shared: HashSet<Value> = kept.clone();
         let mut planned_bodies = Vec::new();
+        let mut takers: HashMap<Value, Vec<usize>> = HashMap::new();
         for (k, (n, strict)) in body.nodes.iter().zip(&strict).enumerate() {
             let mut used: HashSet<Value> = n.op.operands().into_iter().collect();
             let mut bodies = Vec::new();
@@ -170,6 +174,7 @@ impl Planner<'_> {
             }
             planned_bodies.push(bodies);
             captured.extend(&used);
+            used.iter().for_each(|v| takers.entry(*v).or_default().push(k));
             if *strict {
                 last.extend(used.into_iter().map(|v| (v, k)));
             } else {
@@ -179,6 +184,7 @@ impl Planner<'_> {
         let own: HashSet<Value> =
             body.params.iter().chain(body.nodes.iter().flat_map(|n| &n.results)).copied().collect();
         shared.extend(&kept);
+        let inner = joins::inner_joins(body, &strict, &takers, &kept, &mut last);
         let overwrites = storage::overwrites(self.graph, body, &strict, &last, &shared);
         let mut frees: HashMap<usize, Vec<Value>> = HashMap::new();
         let mut values = Vec::new();
@@ -210,7 +216,8 @@ impl Planner<'_> {
             let overwrites = overwrites.get(k).copied().flatten();
             let node =
                 Node { results: n.results.clone(), op: n.op.without_bodies(), source: n.source, loc: n.loc.clone() };
-            let step = Step { node, bodies, demands, last_use_of, overwrites };
+            let is_inner = n.results.iter().any(|r| inner.contains(r));
+            let step = Step { node, bodies, demands, last_use_of, overwrites, is_inner };
             if strict && !step.is_literal() {
                 if let Some(group) = n.results.first().and_then(|r| self.groups.remove(r)) {
                     planned.groups.push((planned.strict.len(), group));

@@ -59,6 +59,39 @@ impl ReduceOp {
     }
 }
 
+/// An operator on the bits of integers, or of `bool`, each by itself.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "the names say it")]
+pub enum BitOp {
+    And,
+    Or,
+    Xor,
+}
+
+impl BitOp {
+    /// Every operation.
+    pub const ALL: [BitOp; 3] = [BitOp::And, BitOp::Or, BitOp::Xor];
+
+    /// The operator that a primitive is.
+    pub(crate) fn of(p: PrimOp) -> Option<BitOp> {
+        BitOp::ALL.into_iter().find(|k| k.prim() == p)
+    }
+
+    /// The primitive that it is.
+    pub fn prim(self) -> PrimOp {
+        match self {
+            BitOp::And => PrimOp::AndP,
+            BitOp::Or => PrimOp::OrP,
+            BitOp::Xor => PrimOp::XorP,
+        }
+    }
+
+    /// The name in exports.
+    pub fn name(self) -> &'static str {
+        self.prim().name()
+    }
+}
+
 /// The greatest value of a type; of floats infinity.
 fn greatest(ty: ScalarType) -> Lit {
     match ty {

@@ -9,7 +9,7 @@ mod size_op;
 mod verify;
 mod walk;
 
-pub use crate::analysis::operators::ReduceOp;
+pub use crate::analysis::operators::{BitOp, ReduceOp};
 pub(crate) use body::flat_types;
 pub use body::{Body, Graph, MAX_RANK, Node, Source, Type, Value, Values};
 pub use op::{FaultKind, Flags, Numbers, Op, PadMode, ScatterMode};

@@ -1,7 +1,7 @@
 //! Tensor operations.
 
 use super::walk::Field;
-use super::{Body, ReduceOp, SizeOp, Value, Values};
+use super::{BitOp, Body, ReduceOp, SizeOp, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, PrimOp};
 use smallvec::SmallVec;
@@ -14,6 +14,25 @@ pub enum ScatterMode {
     Last,
     /// Combined with the current value.
     Combine(ReduceOp),
+    /// Combined with the current value bit by bit.
+    Bits(BitOp),
+}
+
+impl ScatterMode {
+    /// The name in exports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ScatterMode::Last => "last",
+            ScatterMode::Combine(k) => k.name(),
+            ScatterMode::Bits(k) => k.name(),
+        }
+    }
+
+    /// Every mode.
+    pub fn all() -> impl Iterator<Item = ScatterMode> {
+        let combined = ReduceOp::ALL.into_iter().map(ScatterMode::Combine);
+        std::iter::once(ScatterMode::Last).chain(combined).chain(BitOp::ALL.into_iter().map(ScatterMode::Bits))
+    }
 }
 
 /// Whether reads and writes at positions take them as this type: as integers that no more than the greatest half of
@@ -100,7 +119,7 @@ macro_rules! with_graph_ops {
             "size_op" SizeOp(with: SizeOp, left: Value, right: Value);
             /// The value of a rank-0 tensor of `i64` or `bool`: read back from the device.
             "read_back" ReadBack(x: Value);
-            /// The value of a rank-0 parameter of the graph, of `i64` or `bool`: the host has it.
+            /// The value of a rank-0 parameter of the graph, of `bool` or integers other than `u64`: the host has it.
             "argument" Argument(x: Value);
             /// Whether some lane's position `base + Σ steps[k]·i[k]`, with `i[k]` in `0..lens[k]`, is out of `0..extent`: 0 or 1,
             /// computed without wrapping.

@@ -10,6 +10,7 @@
 //!
 //! G5 is a rule of the shapes that follow from a graph: `shape/verify.rs`.
 
+use super::builder::is_size_type;
 use super::op::is_position;
 use super::{Body, Graph, Node, Op, ReduceOp, ScatterMode, Type, Value};
 use acc_core::data::ScalarType::{Bool, F32, F64, I64};
@@ -114,7 +115,9 @@ impl Verifier<'_> {
             Op::SizeOp(_, a, b) => sizes(&[*a, *b]) && results == [Type::Size],
             Op::ReadBack(x) => (is(*x, I64, 0) || is(*x, Bool, 0)) && results == [Type::Size],
             Op::Argument(x) => {
-                (is(*x, I64, 0) || is(*x, Bool, 0)) && g.body.params.contains(x) && results == [Type::Size]
+                tensor(*x).is_some_and(|(s, rank)| is_size_type(s) && rank == 0)
+                    && g.body.params.contains(x)
+                    && results == [Type::Size]
             }
             Op::Outside { base, steps, lens, extent } => {
                 sizes(&[*base, *extent])
@@ -215,6 +218,7 @@ impl Verifier<'_> {
                 let fits = match mode {
                     ScatterMode::Last => true,
                     ScatterMode::Combine(k) => tensor(*base).is_some_and(|(s, _)| reduces(*k, s)),
+                    ScatterMode::Bits(_) => tensor(*base).is_some_and(|(s, _)| s.is_int() || s == Bool),
                 };
                 let sums = *mode == ScatterMode::Combine(ReduceOp::Sum);
                 let found = if sums { positions(*at) } else { is(*at, I64, 1) };

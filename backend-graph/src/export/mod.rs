@@ -9,7 +9,7 @@ pub mod onnx;
 pub mod stablehlo;
 mod text;
 
-use acc_desugar::graph::{Body, Graph, Node, Op, ScatterMode, Shapes};
+use acc_desugar::graph::{Body, Graph, Node, Op, Shapes};
 
 /// A format of [`export`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,13 +113,7 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         Op::Unfold { axis, padded, .. } => vec![("axis", axis.to_string()), ("padded", padded.to_string())],
         Op::Pad { widths, mode, .. } => vec![("widths", list(widths)), ("mode", mode.name().to_string())],
         Op::InBounds { by_use, .. } => vec![("by_use", by_use.to_string())],
-        Op::Scatter { mode, .. } => vec![(
-            "mode",
-            match mode {
-                ScatterMode::Last => "last".to_string(),
-                ScatterMode::Combine(k) => k.name().to_string(),
-            },
-        )],
+        Op::Scatter { mode, .. } => vec![("mode", mode.name().to_string())],
         Op::Reduce(k, _) | Op::Cumulative(k, _) | Op::Exclusive(k, _) | Op::ArgExtreme(k, _) => {
             vec![("with", k.name().to_string())]
         }

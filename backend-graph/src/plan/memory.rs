@@ -147,7 +147,7 @@ impl Measure<'_> {
             for (inner, planned) in n.op.bodies().into_iter().zip(&step.bodies) {
                 acc_core::grow_stack(|| self.body(inner, planned));
             }
-            for (k, r) in n.results.iter().enumerate() {
+            for (k, r) in n.results.iter().enumerate().filter(|_| !step.is_inner) {
                 let root = match (step.overwrites.map(|p| p.of), memory(&self.plan.graph, n, k)) {
                     (Some(of), _) | (None, Memory::Shared(of)) => self.roots.get(&of).copied(),
                     (None, Memory::Own | Memory::Foreign) => Some(*r),

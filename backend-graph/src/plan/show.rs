@@ -5,8 +5,8 @@ use crate::export::{attributes, roles};
 use acc_desugar::graph::{Body, Shapes, Value};
 use std::fmt::{self, Display, Formatter};
 
-/// One step a line, bodies indented: what it computes, what it frees, whose memory it takes over,
-/// and where it is the first of some that may go through large tensors in blocks, how many more these are.
+/// One step a line, bodies indented: what it computes, what it frees, whose memory it takes over, whether it is made as parts
+/// of what takes it, and where it is the first of some that may go through large tensors in blocks, how many more these are.
 impl Display for Plan {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let show = Show { plan: self, shapes: Shapes::of(&self.graph) };
@@ -58,6 +58,9 @@ impl Show<'_> {
             }
             if let Some(v) = step.overwrites.map(|p| p.of) {
                 write!(f, " in place of {v}")?;
+            }
+            if step.is_inner {
+                f.write_str(" as parts")?;
             }
             for (what, values) in [("demands", &step.demands), ("frees", &step.last_use_of)] {
                 if !values.is_empty() {

@@ -5,9 +5,10 @@
 //! * **P3** A step that frees a value is one that always runs, and its body defines the value. No later step uses it, nor one
 //!   that is evaluated on demand, nor does the body yield it. It is freed once, by a step or at the end of the body.
 //! * **P4** Memory that is written again is that of an operand that no later step uses.
+//! * **P5** What is made as parts is a concatenation that one other concatenation of its body takes, once; this uses the parts.
 
 use super::{Plan, PlannedBody, Step};
-use acc_desugar::graph::{Body, Node, Value};
+use acc_desugar::graph::{Body, Node, Op, Value};
 use std::collections::HashSet;
 
 /// Which rule is broken, and where.
@@ -26,6 +27,21 @@ impl Plan {
         match step {
             Some((id, step)) if step.node.results == n.results => Ok((id, step)),
             _ => Err(format!("P1: `{}` at {} is no step", n.op.name(), n.loc)),
+        }
+    }
+
+    /// The step of a value that is made as parts.
+    fn inner(&self, v: Value) -> Option<&Step> {
+        self.definition(v).and_then(|id| self.step(id)).filter(|s| s.is_inner)
+    }
+
+    /// Adds the parts of what is made as parts.
+    fn parts(&self, v: Value, out: &mut HashSet<Value>) {
+        if let Some(step) = self.inner(v) {
+            for part in step.node.op.operands() {
+                out.insert(part);
+                acc_core::grow_stack(|| self.parts(part, out));
+            }
         }
     }
 
@@ -51,6 +67,7 @@ impl Plan {
             steps.push((id, step, on_demand));
         }
         let mut strict = planned.strict.iter();
+        let mut taken = HashSet::new();
         for (n, (id, step, on_demand)) in body.nodes.iter().zip(&steps) {
             if !step.is_literal() && !on_demand && strict.next() != Some(id) {
                 return Err(format!("P1: step {id} runs out of order"));
@@ -62,11 +79,20 @@ impl Plan {
                 if lazy.contains(&v) && !step.demands.contains(&v) {
                     return Err(format!("P2: step {id} does not demand {v}"));
                 }
+                if self.inner(v).is_some() {
+                    let fits = matches!(n.op, Op::Concat(..)) && own.contains(&v) && !lazy.contains(&v);
+                    if !fits || *on_demand || !taken.insert(v) {
+                        return Err(format!("P5: step {id} takes {v}, which is made as parts"));
+                    }
+                }
             }
             for (inner, planned) in n.op.bodies().into_iter().zip(&step.bodies) {
                 acc_core::grow_stack(|| self.verify_body(inner, planned, &there, &lazy))?;
             }
             there.extend(&n.results);
+        }
+        if let Some(v) = body.results.iter().find(|v| self.inner(**v).is_some()) {
+            return Err(format!("P5: a body yields {v}, which is made as parts"));
         }
         let mut used: HashSet<Value> = body.results.iter().chain(&planned.values).copied().collect();
         for (n, (_, _, on_demand)) in body.nodes.iter().zip(&steps) {
@@ -86,6 +112,9 @@ impl Plan {
                 }
             }
             uses(n, &mut used);
+            if matches!(n.op, Op::Concat(..)) {
+                n.op.operands().iter().for_each(|v| self.parts(*v, &mut used));
+            }
         }
         Ok(())
     }
@@ -145,5 +174,10 @@ mod tests {
             p.steps[last].overwrites = Some(crate::plan::Place { of: yielded, fits: true });
         };
         assert_eq!(broken(overwritten), "P4");
+        let parts = |p: &mut Plan| {
+            let last = *p.body.strict.last().unwrap();
+            p.steps[last].is_inner = true;
+        };
+        assert_eq!(broken(parts), "P5");
     }
 }

@@ -3,10 +3,9 @@
 
 use crate::flatten::access::Indices;
 use crate::flatten::scalar::Scalar;
-use crate::flatten::scalar::uniformity::on_host;
 use crate::flatten::scope::Flat;
 use crate::flatten::{Flattener, flat_types};
-use crate::graph::builder::Builder;
+use crate::graph::builder::{Builder, is_size_prim, is_size_type};
 use crate::graph::{Body, Type, Value};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Region, ScalarOp};
@@ -22,20 +21,24 @@ impl Flattener<'_> {
         // Which values of the state are sizes that hold a number.
         let mut hosted: Vec<bool> =
             init.iter().zip(&step.results).flat_map(|(a, next)| self.may_stay(*a, next, step)).collect();
-        let step_body = loop {
-            let (body, known) = self.state_body(step, &hosted);
+        let (step_body, test_body) = loop {
+            let (step_body, mut known) = self.state_body(step, &hosted);
             if known == hosted {
-                break body;
+                let test_body = self.test_body(test, &hosted);
+                if !self.tests_narrow(&test_body, init, &mut known) {
+                    break (step_body, test_body);
+                }
             }
             hosted = known;
         };
-        let test_body = self.test_body(test, &hosted);
         let state = self.scope.values(init);
         let state: Vec<Value> = state
             .into_iter()
             .zip(&hosted)
             .map(
-                |(v, host)| if *host { self.b.known_after_checks(v).unwrap_or_else(|| self.b.read_back(v)) } else { v },
+                |(v, host)| {
+                    if *host { self.b.known_after_checks(v).unwrap_or_else(|| self.b.read_back_number(v)) } else { v }
+                },
             )
             .collect();
         let values = self.b.while_(&state, test_body, step_body);
@@ -60,8 +63,24 @@ impl Flattener<'_> {
             !self.faults().exact() && (step.params.contains(next) || function.is_some_and(|f| on_sizes(f, &f.body)));
         flat_types(ty)
             .into_iter()
-            .map(|ty| stays && matches!(ty, Type::Tensor { scalar: ScalarType::I64 | ScalarType::Bool, rank: 0 }))
+            .map(|ty| stays && matches!(ty, Type::Tensor { scalar, rank: 0 } if is_size_type(scalar)))
             .collect()
+    }
+
+    /// Whether the device tests the state while the host has narrow integers of it: in each step tensors would be made of
+    /// these. They stay with the device, then, and `hosted` says so.
+    fn tests_narrow(&self, test: &Body, init: &[ArrayId], hosted: &mut [bool]) -> bool {
+        if test.results.iter().all(|v| self.b.ty(*v) == Type::Size) {
+            return false;
+        }
+        let types = init.iter().flat_map(|a| flat_types(self.program.ty(*a)));
+        let mut found = false;
+        for (host, ty) in hosted.iter_mut().zip(types) {
+            let narrow = !matches!(ty, Type::Tensor { scalar: ScalarType::I64 | ScalarType::Bool, .. } | Type::Size);
+            found |= *host && narrow;
+            *host &= !narrow;
+        }
+        found
     }
 
     /// Adds the parameters of a block to the innermost body.
@@ -123,10 +142,13 @@ impl Flattener<'_> {
 fn on_sizes(f: &Fun, r: &Region) -> bool {
     r.nodes.iter().all(|n| match &n.op {
         ScalarOp::Const(_) | ScalarOp::Extent { .. } | ScalarOp::Select { .. } => true,
-        ScalarOp::Prim(p, args) => on_host(*p, f.ty(args[0])) || (p.is_partial() && f.ty(args[0]) == ScalarType::I64),
+        ScalarOp::Prim(p, args) => {
+            is_size_prim(*p, f.ty(args[0])) || (p.is_partial() && f.ty(args[0]) == ScalarType::I64)
+        }
+        ScalarOp::Cast(x) => is_size_type(f.ty(*x)) && n.results.iter().all(|r| is_size_type(f.ty(*r))),
         ScalarOp::Index(read) => read.index.is_empty(),
         ScalarOp::If { .. } => n.op.regions().into_iter().all(|r| acc_core::grow_stack(|| on_sizes(f, r))),
-        ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Own(_) | ScalarOp::While { .. } => false,
+        ScalarOp::Bitcast(_) | ScalarOp::Own(_) | ScalarOp::While { .. } => false,
     })
 }
 
@@ -134,7 +156,11 @@ impl Indices {
     /// A value of the state in the form that it has outside of the loop.
     pub(crate) fn unhosted(&self, b: &mut Builder, v: Value, ty: Type, hosted: bool) -> Value {
         match ty {
-            Type::Tensor { scalar, .. } if hosted => self.tensor(b, Scalar::Size(v), scalar),
+            Type::Tensor { scalar, .. } if hosted => {
+                b.set_narrow(v, scalar);
+                let x = self.tensor(b, Scalar::Size(v), scalar);
+                b.cast(x, scalar)
+            }
             _ => v,
         }
     }

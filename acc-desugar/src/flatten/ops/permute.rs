@@ -1,7 +1,7 @@
 //! Forward permutations.
 
 use crate::analysis::choice::{Choice, Nans};
-use crate::analysis::operators::{Component, built_in_components};
+use crate::analysis::operators::{BitOp, Component, components};
 use crate::flatten::Flattener;
 use crate::flatten::access::read::clamp_at;
 use crate::flatten::ops::fold::is_own_index;
@@ -25,7 +25,8 @@ impl Flattener<'_> {
     ) -> Flat {
         let (to, from) = (self.array(defaults), self.array(xs));
         let slots = self.b.product(&to.shape);
-        if built_in_components(combine).is_some_and(|parts| parts.iter().all(|p| *p == Component::First)) {
+        let modes = modes(combine);
+        if modes.as_ref().is_some_and(|modes| modes.iter().all(|m| *m == Some(ScatterMode::Last))) {
             let mark = self.checks.mark();
             if let Some(compacted) = self.compacted(target, &to, &from) {
                 return compacted;
@@ -46,15 +47,11 @@ impl Flattener<'_> {
                 *c = self.b.concat(&[*c, extra], 0);
             }
         }
-        let stored = match built_in_components(combine) {
-            Some(parts) => parts
+        let stored = match modes {
+            Some(modes) => modes
                 .iter()
                 .zip(base.iter().zip(&values))
-                .map(|(p, (b, v))| match p {
-                    Component::First => self.b.scatter(*b, at, *v, ScatterMode::Last),
-                    Component::Second => *b,
-                    Component::Op(k) => self.b.scatter(*b, at, *v, ScatterMode::Combine(*k)),
-                })
+                .map(|(mode, (b, v))| mode.map_or(*b, |mode| self.b.scatter(*b, at, *v, mode)))
                 .collect(),
             None => match Choice::of(combine, Dir::Right).filter(|c| c.nans == Nans::Lose) {
                 Some(choice) => {
@@ -186,6 +183,19 @@ impl Flattener<'_> {
         let count = self.b.product(space);
         (self.b.reshape(at, &[count]), guarded)
     }
+}
+
+/// How an operator puts each leaf to its target, if it is known in all of them; not at all where the current one stays.
+fn modes(combine: &Fun) -> Option<Vec<Option<ScatterMode>>> {
+    let mode = |(c, ty)| match c {
+        Component::First => Some(Some(ScatterMode::Last)),
+        Component::Second => Some(None),
+        Component::Op(p) => {
+            let built_in = ReduceOp::of(p, ty).map(ScatterMode::Combine);
+            built_in.or_else(|| BitOp::of(p).map(ScatterMode::Bits)).map(Some)
+        }
+    };
+    components(combine)?.into_iter().zip(combine.result_types()).map(mode).collect()
 }
 
 /// Whether a size is the last of `n + 1` counts.

@@ -1,8 +1,7 @@
 //! Permutations with an operator that tensor libraries do not know.
 //!
-//! Elements are sorted by target. If the operator is known to be associative, a scan that restarts at each target
-//! combines them. With any other, each round combines one element of every target with its current value: that is the order
-//! of the source.
+//! Elements are sorted by target. Each round combines one element of every target with its current value: that is the order of
+//! the source.
 //!
 //! Where a target has many elements, rounds are many and each does little. Then the operator is taken to be associative
 //! all the same, and whether that is right is found out:
@@ -18,7 +17,6 @@
 //! and divisors mended in these steps, and no fault is looked for. A fourth step does that, if the operator may fault: it
 //! folds each chunk from the right value.
 
-use crate::analysis::operators;
 use crate::flatten::Flattener;
 use crate::graph::builder::Builder;
 use crate::graph::{ReduceOp, ScatterMode, SizeOp, Type, Value};
@@ -96,11 +94,6 @@ impl Flattener<'_> {
 
     /// What each target holds after all its elements.
     fn after_all(&mut self, combine: &Fun, sorted: &Sorted<'_>, all: &Runs) -> Vec<Value> {
-        if operators::components(combine).is_some() {
-            let scanned = self.segmented(combine, sorted.starts, &sorted.values);
-            let new = gathered_at(&mut self.b, &scanned, all.last);
-            return self.map_lanes(combine, false, &[new, all.old.clone()].concat(), &[all.count], Some(all.kept));
-        }
         let longest = longest(&mut self.b, all);
         let rounds = |this: &mut Self| this.rounds(combine, &sorted.values, all, &all.old, longest);
         // A report tells of the first fault.

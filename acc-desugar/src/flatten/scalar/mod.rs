@@ -225,7 +225,7 @@ impl Flattener<'_> {
         let ty = lanes.fun.ty(args[0]);
         if on_host(p, ty) && scalars.iter().all(|s| matches!(s, Scalar::Size(_))) {
             let sizes: SmallVec<[Value; 2]> = scalars.iter().map(|s| self.size(*s)).collect();
-            return Scalar::Size(host_prim(&mut self.b, p, &sizes));
+            return Scalar::Size(self.b.size_prim(p, &sizes));
         }
         if ty == ScalarType::I64
             && let Some(divided) = self.affine_division(lanes, p, &scalars, mask)
@@ -391,36 +391,4 @@ fn select_size(b: &mut Builder, c: Value, t: Value, e: Value) -> Value {
     let d = b.size_op(SizeOp::Sub, t, e);
     let d = b.size_op(SizeOp::Mul, c, d);
     b.size_op(SizeOp::Add, e, d)
-}
-
-fn host_prim(g: &mut Builder, p: PrimOp, v: &[Value]) -> Value {
-    let (a, b) = (v[0], *v.last().unwrap_or(&v[0]));
-    match p {
-        PrimOp::AddP => g.size_op(SizeOp::Add, a, b),
-        PrimOp::SubP => g.size_op(SizeOp::Sub, a, b),
-        PrimOp::MulP => g.size_op(SizeOp::Mul, a, b),
-        PrimOp::MinP | PrimOp::AndP => g.size_op(SizeOp::Min, a, b),
-        PrimOp::MaxP | PrimOp::OrP => g.size_op(SizeOp::Max, a, b),
-        PrimOp::EqP => g.size_op(SizeOp::Eq, a, b),
-        PrimOp::LtP => g.size_op(SizeOp::Lt, a, b),
-        PrimOp::GtP => g.size_op(SizeOp::Lt, b, a),
-        PrimOp::NeP => {
-            let eq = g.size_op(SizeOp::Eq, a, b);
-            g.not_size(eq)
-        }
-        PrimOp::LeP => {
-            let gt = g.size_op(SizeOp::Lt, b, a);
-            g.not_size(gt)
-        }
-        PrimOp::GeP => {
-            let lt = g.size_op(SizeOp::Lt, a, b);
-            g.not_size(lt)
-        }
-        PrimOp::NegP => {
-            let zero = g.size(0);
-            g.size_op(SizeOp::Sub, zero, a)
-        }
-        // `on_host` lets no other operation through; not is the last.
-        _ => g.not_size(a),
-    }
 }

@@ -1,5 +1,6 @@
 //! How much a scalar value varies over the index space: one that does not vary is no tensor of the space.
 
+use crate::graph::builder::is_size_prim;
 use acc_core::data::ScalarType;
 use acc_core::ir::{Foreign, Fun, PrimOp, Region, ScalarOp, Val};
 
@@ -26,26 +27,7 @@ pub(crate) fn uniformities(f: &Fun, params: impl IntoIterator<Item = Uniformity>
 
 /// Whether the host computes this operation on sizes.
 pub(crate) fn on_host(p: PrimOp, ty: ScalarType) -> bool {
-    use PrimOp as P;
-    match ty {
-        ScalarType::I64 => matches!(
-            p,
-            P::AddP
-                | P::SubP
-                | P::MulP
-                | P::MinP
-                | P::MaxP
-                | P::EqP
-                | P::NeP
-                | P::LtP
-                | P::LeP
-                | P::GtP
-                | P::GeP
-                | P::NegP
-        ),
-        ScalarType::Bool => matches!(p, P::AndP | P::OrP | P::NotP),
-        _ => false,
-    }
+    matches!(ty, ScalarType::I64 | ScalarType::Bool) && is_size_prim(p, ty)
 }
 
 /// Whether a conditional computes both branches and selects, instead of becoming a branch of the graph.

@@ -4,6 +4,7 @@ mod checks;
 mod control;
 mod extent;
 mod facts;
+mod host;
 mod prune;
 mod size;
 mod tensor;
@@ -16,6 +17,7 @@ use acc_core::ir::Loc;
 pub(crate) use extent::ExtentFrom;
 pub(crate) use facts::AxisSet;
 use facts::Facts;
+pub(crate) use host::{is_size_prim, is_size_type};
 use std::collections::HashMap;
 
 /// A graph under construction: a stack of bodies, the innermost of which gets the nodes.
@@ -26,6 +28,8 @@ pub(crate) struct Builder {
     bodies: Vec<Open>,
     /// How many bodies have been opened.
     opened: u32,
+    /// Sizes that are numbers of a narrow type.
+    narrow: HashMap<Value, ScalarType>,
     sources: Vec<Source>,
     source: u32,
     loc: Loc,
@@ -63,7 +67,8 @@ impl Builder {
     pub(crate) fn of(types: Vec<Type>, sources: Vec<Source>) -> Builder {
         let places = vec![Place { depth: 0, body: 0, node: None }; types.len()];
         let facts = Facts::of(&types);
-        Builder { facts, places, types, bodies: Vec::new(), opened: 0, sources, source: 0, loc: Loc::unknown() }
+        let (bodies, narrow) = (Vec::new(), HashMap::new());
+        Builder { facts, places, types, bodies, opened: 0, narrow, sources, source: 0, loc: Loc::unknown() }
     }
 
     /// Starts a statement: the nodes that follow belong to it. Returns what [`resume`](Builder::resume) takes to go on

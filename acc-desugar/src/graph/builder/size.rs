@@ -1,6 +1,6 @@
 //! Nodes of sizes: integers on the host.
 
-use super::Builder;
+use super::{Builder, is_size_type};
 use crate::graph::{Op, SizeOp, Type, Value, Values};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::PrimOp;
@@ -105,22 +105,26 @@ impl Builder {
             let n = l.bits as i64;
             return self.size(n);
         }
+        self.argument(x).unwrap_or_else(|| self.push1(Op::ReadBack(x), Type::Size))
+    }
+
+    /// A rank-0 parameter of the graph as a size: the host has it, whatever checks come before.
+    pub(super) fn argument(&mut self, x: Value) -> Option<Value> {
         let origin = self.origin(x);
-        if self.is_argument(origin) {
-            // The host has it, whatever checks come before.
-            return self.push1(Op::Argument(origin), Type::Size);
-        }
-        self.push1(Op::ReadBack(x), Type::Size)
+        self.is_argument(origin).then(|| self.push1(Op::Argument(origin), Type::Size))
     }
 
     /// Whether the host has the value: a rank-0 parameter of the graph, of a type that a size can be.
     pub(crate) fn is_argument(&self, x: Value) -> bool {
-        let kind = matches!(self.ty(x), Type::Tensor { scalar: ScalarType::I64 | ScalarType::Bool, rank: 0 });
+        let kind = matches!(self.ty(x), Type::Tensor { scalar, rank: 0 } if is_size_type(scalar));
         kind && self.bodies.first().is_some_and(|b| b.params.contains(&x))
     }
 
     /// The size that a rank-0 tensor is, if reading it costs nothing: it is known on the host, or read back already.
     pub(crate) fn known_size(&mut self, x: Value) -> Option<Value> {
+        if let Some(Op::Cast(..)) = self.def(x) {
+            return self.computed_size(x);
+        }
         let known = matches!(self.def(x), Some(Op::FromSize(_) | Op::Const(_)))
             || self.truth_of(x).is_some()
             || self.is_argument(self.origin(x))
@@ -135,9 +139,10 @@ impl Builder {
         (zero.bits == 0).then_some(*s)
     }
 
-    /// A rank-0 tensor of `i64` or `bool` as a size, if the host knows it, after the checks that it waits for.
+    /// A rank-0 tensor of integers or `bool` as a size, if the host knows it or can compute it, after the checks that it
+    /// waits for.
     pub(crate) fn known_after_checks(&mut self, x: Value) -> Option<Value> {
-        if !matches!(self.ty(x), Type::Tensor { scalar: ScalarType::I64 | ScalarType::Bool, rank: 0 }) {
+        if !matches!(self.ty(x), Type::Tensor { scalar, rank: 0 } if is_size_type(scalar)) {
             return None;
         }
         match self.def(x) {
@@ -146,7 +151,7 @@ impl Builder {
                 let size = self.known_after_checks(inner)?;
                 Some(self.checked_with(x, &[size])[0])
             }
-            _ => self.known_size(x),
+            _ => self.computed_size(x).or_else(|| self.known_size(x)),
         }
     }
 

@@ -132,10 +132,6 @@ fn scalar_types() -> impl Iterator<Item = &'static str> {
     ScalarType::ALL.iter().map(|t| t.name())
 }
 
-fn known(name: &str) -> Option<ReduceOp> {
-    ReduceOp::ALL.into_iter().find(|k| k.name() == name)
-}
-
 attributes! {
     i64, json!({ "type": "integer" }), |n| (*n).into(), |j| j.as_i64().ok_or_else(|| format!("{j} is no integer"));
     u32, json!({ "type": "integer", "minimum": 0 }), |n| (*n).into(), |j| natural(j);
@@ -148,14 +144,12 @@ attributes! {
         |j| one_of(j, "operation on sizes", |n| SizeOp::ALL.into_iter().find(|o| o.name() == n));
     PrimOp, words(PrimOp::ALL.iter().map(|p| p.name())), |p| p.name().into(),
         |j| one_of(j, "primitive operation", PrimOp::from_name);
-    ReduceOp, words(ReduceOp::ALL.map(ReduceOp::name)), |k| k.name().into(), |j| one_of(j, "known operation", known);
+    ReduceOp, words(ReduceOp::ALL.map(ReduceOp::name)), |k| k.name().into(),
+        |j| one_of(j, "known operation", |n| ReduceOp::ALL.into_iter().find(|k| k.name() == n));
     PadMode, words(PadMode::ALL.map(PadMode::name)), |m| m.name().into(),
         |j| one_of(j, "way to pad", |n| PadMode::ALL.into_iter().find(|m| m.name() == n));
-    ScatterMode, words(["last"].into_iter().chain(ReduceOp::ALL.map(ReduceOp::name))), |m| scatter_mode(*m).into(),
-        |j| one_of(j, "way to put values", |n| match n {
-            "last" => Some(ScatterMode::Last),
-            n => known(n).map(ScatterMode::Combine),
-        });
+    ScatterMode, words(ScatterMode::all().map(ScatterMode::name)), |m| m.name().into(),
+        |j| one_of(j, "way to put values", |n| ScatterMode::all().find(|m| m.name() == n));
     Lit, json!({
             "type": "object",
             "properties": { "type": words(scalar_types()), "value": { "type": "string" } },
@@ -174,13 +168,6 @@ attributes! {
         |l| l.iter().map(ArrayType::to_string).collect(),
         |j| items(j)?.iter().map(|t| one_of(t, "type of arrays", |t| parse_array_type(t).ok())).collect();
     FaultKind, fault_schema(), |k| fault(k), |j| read_fault(j);
-}
-
-fn scatter_mode(mode: ScatterMode) -> &'static str {
-    match mode {
-        ScatterMode::Last => "last",
-        ScatterMode::Combine(k) => k.name(),
-    }
 }
 
 /// A kind of fault: its name, and one number or text for those that have it.

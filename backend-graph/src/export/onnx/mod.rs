@@ -8,6 +8,7 @@
 //! columns has its extents instead. Outputs are `out<array>_<column>` likewise, and `fault`: whether the run has a
 //! fault, so that the other outputs mean nothing.
 
+mod bits;
 mod body;
 mod control;
 mod functions;

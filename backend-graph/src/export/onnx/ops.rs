@@ -370,6 +370,7 @@ impl<'g> Exporter<'g> {
     fn scatter(&mut self, of: &[Name], mode: ScatterMode, ty: T) -> Name {
         let [base, at, values] = of else { return of[0].clone() };
         let reduction = match mode {
+            ScatterMode::Bits(k) => return self.scattered_bits([base, at, values], k, ty),
             ScatterMode::Last => "none",
             ScatterMode::Combine(ReduceOp::Sum) => "add",
             ScatterMode::Combine(ReduceOp::Product) => "mul",

@@ -8,7 +8,7 @@ use acc_core::data::{Lit, ScalarType as T};
 use acc_core::ir::PrimOp as P;
 
 /// The number of bits of an integer type.
-fn width(ty: T) -> i64 {
+pub(super) fn width(ty: T) -> i64 {
     range(ty).map_or(64, |(bits, _)| i64::from(bits))
 }
 
@@ -33,7 +33,7 @@ impl Writer {
     }
 
     /// The logical shift of 64 bits, by 0 to 63.
-    fn shift(&mut self, x: &Name, by: &Name, direction: &str) -> Name {
+    pub(super) fn shift(&mut self, x: &Name, by: &Name, direction: &str) -> Name {
         let (x, by) = (self.cast(x, DataType::Uint64), self.cast(by, DataType::Uint64));
         let y = self.node("BitShift", &[&x, &by], vec![text_attribute("direction", direction)]);
         self.cast(&y, DataType::Int64)

@@ -63,6 +63,7 @@ impl Emitter<'_> {
     pub(super) fn scattered(&mut self, base: &Tensor, at: &Tensor, values: &Tensor, mode: ScatterMode) -> Result {
         match mode {
             ScatterMode::Combine(k) => self.combined(base, at, values, k),
+            ScatterMode::Bits(k) => self.scattered_by(base, at, values, |e, x, y| e.w.binary(k.name(), x, y)),
             ScatterMode::Last => {
                 // The greatest position in the source that has a target is the last one: no order is asked for.
                 let (n, none) = (values.elements(), self.w.filled((-1i64).lit(), &base.shape)?);
@@ -79,6 +80,17 @@ impl Emitter<'_> {
 
     /// Values combined with the current ones at positions of the innermost axis; those out of bounds are dropped.
     pub(super) fn combined(&mut self, base: &Tensor, at: &Tensor, values: &Tensor, k: ReduceOp) -> Result {
+        self.scattered_by(base, at, values, |e, x, y| e.by(k, x, y))
+    }
+
+    /// The same, with an operation of two scalars.
+    fn scattered_by(
+        &mut self,
+        base: &Tensor,
+        at: &Tensor,
+        values: &Tensor,
+        by: impl Fn(&mut Self, &Tensor, &Tensor) -> Result,
+    ) -> Result {
         let (Some(axis), false) = (base.rank().checked_sub(1), values.shape.contains(&0)) else {
             return Ok(base.clone());
         };
@@ -88,7 +100,10 @@ impl Emitter<'_> {
         let at = self.narrow(at, base.columns())?;
         let at = self.w.reshape(&at, &[at.elements(), 1])?;
         let scalar = Form::scalar(base.ty);
-        let region = self.region(&[scalar.clone(), scalar], |e, operands| e.pair(k, operands))?;
+        let region = self.region(&[scalar.clone(), scalar], |e, operands| match operands {
+            [x, y] => Ok(vec![by(e, x, y)?]),
+            _ => Err(Stop::Defect("an operator has two operands")),
+        })?;
         let attributes = format!(
             "scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = {}, inserted_window_dims = [{axis}], scatter_dims_to_operand_dims = [{axis}], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false",
             list(0..axis)

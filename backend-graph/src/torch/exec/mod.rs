@@ -1,6 +1,7 @@
 //! Running a plan with libtorch.
 
 mod fault;
+mod join;
 mod lane_loop;
 mod operator_rows;
 mod ops;

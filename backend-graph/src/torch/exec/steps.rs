@@ -33,6 +33,9 @@ impl Run<'_> {
                 self.force(*o)?;
             }
         }
+        if step.is_inner {
+            return Ok(());
+        }
         let node = &step.node;
         let exe = self.exe;
         let failed = |e: TorchError| e.at(exe.source_name(node), &node.loc);

@@ -22,6 +22,7 @@ use crate::torch::numbers::full;
 use crate::torch::transfer::kind;
 use acc_core::data::ScalarType;
 use acc_desugar::graph::{Node, Op, ReduceOp, ScatterMode, Type, Value};
+use bits::scatter::scatter_bits;
 use contract::contract;
 use convolve::Convolution;
 use masks::{any, selected};
@@ -140,10 +141,7 @@ impl Run<'_> {
                 let ty = self.scalar(*base);
                 scatter(self.tensor(*base)?, self.tensor(*at)?, self.tensor(*values)?, ty, *mode)?
             }
-            Op::Concat(xs, axis) => {
-                let xs = xs.iter().map(|x| self.tensor(*x)).collect::<Result<Vec<_>>>()?;
-                Tensor::f_cat(&xs, i64::from(*axis))?
-            }
+            Op::Concat(xs, axis) => self.joined(xs, *axis)?,
             Op::Nonzero(x) => self.tensor(*x)?.f_nonzero()?.f_reshape([-1])?,
             Op::Reduce(k, x) => reduce(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::SegmentReduce { with, x, at, offsets, full } => {
@@ -245,6 +243,7 @@ fn scatter(base: &Tensor, at: &Tensor, values: &Tensor, ty: ScalarType, mode: Sc
         return Ok(scatter(&wide(base)?, at, &wide(values)?, ScalarType::F32, mode)?.f_to_kind(Kind::Half)?);
     }
     Ok(match mode {
+        ScatterMode::Bits(k) => scatter_bits(k, base, at, values)?,
         // On the CPU the last of several writers wins; that is so of no other indexed write of libtorch.
         ScatterMode::Last if base.device() == tch::Device::Cpu => base.f_scatter(0, at, values)?,
         ScatterMode::Last if values.numel() == 0 => base.shallow_clone(),

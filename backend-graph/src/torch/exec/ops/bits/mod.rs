@@ -1,5 +1,7 @@
 //! Counts of bits, by arithmetic on words of 32 or 64 bits.
 
+pub(super) mod scatter;
+
 use crate::torch::TorchError;
 use crate::torch::numbers::WithNumber;
 use acc_core::data::ScalarType;
