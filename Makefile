@@ -1,4 +1,4 @@
-# make run and make test do everything on a fresh machine; docs/LIBTORCH.md says what they bring.
+# make run and make test do everything on a fresh machine; docs/GRAPHS.md says what they bring.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 
@@ -15,7 +15,7 @@ ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package acc-cli --bin acc --
 # Not for the registry.
 UNPUBLISHED := --exclude acc-benches --exclude acc-graph-benches
 
-.PHONY: package run digits test test-core matrix bench bench-graph bench-peers bench-compile check-onnx check-xla setup lint fmt help
+.PHONY: package run digits test test-core matrix bench bench-graph bench-peers bench-compile bench-xla check-onnx check-xla xla setup lint fmt help
 .DEFAULT_GOAL := help
 
 help:
@@ -24,7 +24,8 @@ help:
 	@echo 'make test     set up what is missing, and run every test of the workspace'
 	@echo 'make matrix   print the conformance matrix, and put its table into docs/MATRIX.md'
 	@echo 'make check-onnx   run every test program as an ONNX model in onnxruntime, and compare'
-	@echo 'make check-xla    run every test program on XLA, and compare'
+	@echo 'make check-xla    run every test program on XLA, some of them on several processes, and compare'
+	@echo 'make bench-xla    time programs on one process and on two'
 	@echo 'make bench    time kernels on every executor, and put the table into docs/BENCHMARKS.md'
 	@echo 'make bench-peers   the same kernels in NumPy, Numba, JAX and PyTorch, in turn with ours'
 	@echo 'make bench-compile   time compilation, and put the table into docs/BENCHMARKS.md'
@@ -49,12 +50,17 @@ digits:
 matrix: setup
 	$(ACC) matrix --markdown docs/MATRIX.md $(ARGS)
 
-# Everything without libtorch first, with the assertions of debug builds; then everything with it, optimised.
-test: test-core setup
-	$(WITH_LIBTORCH) $(CARGO) test --workspace $(TORCH)
+# Everything without libtorch first, with the assertions of debug builds; then everything with it, optimised. Of the programs
+# on XLA a fixed part: one in so many.
+test: xla test-core setup
+	$(WITH_LIBTORCH) ACC_XLA=off $(CARGO) test --workspace $(TORCH)
+	$(WITH_LIBTORCH) $(CARGO) test $(TORCH) --package acc-cli --package backend-xla --test programs
+	$(WITH_LIBTORCH) $(CHECK_XLA_PART) --every 20
+	$(WITH_LIBTORCH) $(CHECK_XLA_PART) --processes 2 --every 40
+	$(WITH_LIBTORCH) $(CHECK_XLA_PART) --processes 3 --every 160
 
 test-core:
-	$(CARGO) test --workspace
+	ACC_XLA=off $(CARGO) test --workspace
 
 # libgomp's threads wait without spinning, so that they do not take the cores from others.
 bench-graph: setup
@@ -74,10 +80,25 @@ check-onnx:
 	$$OUT/bin/python -m pip install --quiet numpy onnxruntime
 	$(CARGO) run --release --package acc-cli --bin acc -- check-onnx --python $$OUT/bin/python $(ARGS)
 
-# Every test program on XLA, whose plugin for the CPU comes into the cache.
-check-xla:
+# XLA's plugin for the CPU, and jaxlib for several processes, come into the cache.
+xla:
 	scripts/xla.sh
-	$(CARGO) run --release --package acc-cli --bin acc -- check-executor xla $(ARGS)
+	scripts/xla.sh --processes
+
+CHECK_XLA := $(CARGO) run --release --package acc-cli --bin acc -- check-executor xla
+# With the build of the tests.
+CHECK_XLA_PART := $(CARGO) run $(TORCH) --package acc-cli --bin acc -- check-executor xla
+
+# Every test program on XLA, and a fixed part of them on several processes: a loop of thousands of small steps, each of which
+# sends something, takes longer there than its test may.
+check-xla: xla
+	$(CHECK_XLA) $(ARGS)
+	$(CHECK_XLA) --processes 2 --every 40
+	$(CHECK_XLA) --processes 3 --every 160
+
+bench-xla: xla
+	$(CARGO) build --release --package acc-cli --bin acc --package backend-xla --example scale
+	for n in 1 2; do target/release/acc launch -n $$n -- target/release/examples/scale; done
 
 bench-compile:
 	$(CARGO) bench --package acc-benches --bench compile -- --markdown $(CURDIR)/docs/BENCHMARKS.md $(ARGS)

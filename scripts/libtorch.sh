@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Brings libtorch, which the graph executor links to, and makes it findable at build time and at run time.
-# docs/LIBTORCH.md explains the layout of the cache and why the link stubs exist.
+# docs/GRAPHS.md explains the layout of the cache and why the link stubs exist.
 set -euo pipefail
 
 readonly VERSION=2.11.0

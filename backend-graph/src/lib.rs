@@ -1,6 +1,6 @@
 //! The graph backend: programs flattened to first-order tensor operations, planned, exported, and run with libtorch.
 //!
-//! Running needs the cargo feature `libtorch` (see `docs/LIBTORCH.md` in the repository); flattening, planning and
+//! Running needs the cargo feature `libtorch` (see `docs/GRAPHS.md` in the repository); flattening, planning and
 //! exporting do not.
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
@@ -141,6 +141,22 @@ pub fn stablehlo_of(program: &Program, arguments: &[specialise::Argument]) -> Re
     let outputs: Vec<_> = program.result_types().cloned().collect();
     let graph = graph_of(program)?;
     let known = Specialisation::new(&graph, &inputs, arguments);
-    stablehlo(&graph, &inputs, &outputs, &known)
+    stablehlo(&graph, &inputs, &outputs, &known, None)
+        .map_err(|e| Error::Export { format: "StableHLO", source: Cause::new(e) })
+}
+
+/// The same for several processes: parameters are cut along these axes, or, if none are said, by the rule.
+pub fn stablehlo_cut(
+    program: &Program,
+    arguments: &[specialise::Argument],
+    cutting: specialise::Cutting,
+    axes: Option<&[Option<usize>]>,
+) -> Result<String, Error> {
+    let inputs: Vec<_> = program.param_types().cloned().collect();
+    let outputs: Vec<_> = program.result_types().cloned().collect();
+    let graph = graph_of(program)?;
+    let mut known = Specialisation::new(&graph, &inputs, arguments);
+    known.cut_arguments(&graph, &inputs, cutting, axes);
+    stablehlo(&graph, &inputs, &outputs, &known, Some(cutting))
         .map_err(|e| Error::Export { format: "StableHLO", source: Cause::new(e) })
 }

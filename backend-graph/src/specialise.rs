@@ -7,7 +7,7 @@
 
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayType, Program};
-use acc_desugar::graph::{Graph, Value};
+use acc_desugar::graph::{Graph, Type, Value};
 use std::collections::HashMap;
 use std::fmt;
 
@@ -21,6 +21,48 @@ pub struct Specialisation {
     ///
     /// [`Op::Nonzero`]: acc_desugar::graph::Op::Nonzero
     pub numbers: HashMap<Value, i64>,
+    /// The axes along which tensors that are computed before the module runs are cut over the processes.
+    pub cut: HashMap<Value, usize>,
+}
+
+/// The fewest bytes of an array that is cut unless it is asked for: of what is smaller every process has all.
+pub const MIN_CUT_BYTES: u64 = 64 << 10;
+
+/// How the arrays of a run are cut over processes: in parts of as many positions of an axis, of which the last ones may be
+/// shorter, or empty.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Cutting {
+    /// The number of processes.
+    pub processes: u32,
+    /// The fewest bytes of an array that is cut.
+    pub min_bytes: u64,
+}
+
+impl Cutting {
+    /// Over so many processes, by the rule of executors.
+    pub fn over(processes: u32) -> Cutting {
+        Cutting { processes, min_bytes: MIN_CUT_BYTES }
+    }
+
+    /// The rule: an array is cut along its outermost axis if that has a position for every process, and the array is not
+    /// small.
+    pub fn axis(&self, extents: &[i64], ty: ScalarType) -> Option<usize> {
+        let rows = *extents.first()?;
+        let bytes = extents.iter().fold(ty.size() as u64, |n, e| n.saturating_mul(u64::try_from(*e).unwrap_or(0)));
+        let processes = i64::from(self.processes);
+        (processes > 1 && rows >= processes && bytes >= self.min_bytes).then_some(0)
+    }
+
+    /// How many positions each process has of so many, the last ones' padding among them.
+    pub fn part(&self, positions: i64) -> i64 {
+        let processes = i64::from(self.processes.max(1));
+        (positions + processes - 1).div_euclid(processes)
+    }
+
+    /// So many positions with padding.
+    pub fn padded(&self, positions: i64) -> i64 {
+        self.part(positions).saturating_mul(i64::from(self.processes.max(1)))
+    }
 }
 
 /// What is known of an argument of the program.
@@ -67,6 +109,49 @@ impl Specialisation {
     }
 }
 
+impl Specialisation {
+    /// Cuts the arguments along these axes, one for each of the program's arrays, or, if none are said, by the rule.
+    pub(crate) fn cut_arguments(
+        &mut self,
+        graph: &Graph,
+        types: &[ArrayType],
+        cutting: Cutting,
+        axes: Option<&[Option<usize>]>,
+    ) {
+        for (k, array) in by_array(&graph.body.params, types).iter().enumerate() {
+            for column in array.columns {
+                let by_rule = || match (graph.ty(*column), self.shapes.get(column)) {
+                    (Type::Tensor { scalar, .. }, Some(extents)) => cutting.axis(extents, scalar),
+                    _ => None,
+                };
+                let axis = axes.map_or_else(by_rule, |axes| axes.get(k).copied().flatten());
+                self.cut.extend(axis.map(|axis| (*column, axis)));
+            }
+        }
+    }
+}
+
+/// The axes along which the parameters of a program are cut by a text: `xs:0, ys:1`; those that are not named are not cut.
+pub fn cut_axes(program: &Program, text: &str) -> Result<Vec<Option<usize>>, ExtentsError> {
+    let params = named_params(program);
+    let error = |problem: String| ExtentsError { problem, ..ExtentsError::of(&params, "--cut 'xs:0'".to_string()) };
+    let mut axes = vec![None; params.len()];
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let (name, axis) =
+            part.split_once(':').ok_or_else(|| error(format!("`{part}` is not of the form NAME:AXIS")))?;
+        let at = params.iter().position(|(known, _)| known == name.trim());
+        let at = at.ok_or_else(|| error(format!("there is no parameter `{}`", name.trim())))?;
+        let rank = params.get(at).map_or(0, |(_, ty)| ty.rank);
+        let axis: usize = axis.trim().parse().ok().filter(|axis| *axis < rank).ok_or_else(|| {
+            error(format!("`{}` is no axis of `{}`, whose axes are 0 to less than {rank}", axis.trim(), name.trim()))
+        })?;
+        if let Some(slot) = axes.get_mut(at) {
+            *slot = Some(axis);
+        }
+    }
+    Ok(axes)
+}
+
 /// What the host must do before the rest of a graph can be specialised.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Need {
@@ -85,20 +170,28 @@ pub struct ExtentsError {
     example: String,
 }
 
+impl ExtentsError {
+    /// Without its problem.
+    fn of(params: &[(String, &ArrayType)], example: String) -> ExtentsError {
+        let parameters = match params {
+            [] => "the program has no parameters".to_string(),
+            _ => format!("the parameters are {}", joined(params.iter().map(|(name, ty)| format!("{name}: {ty}")))),
+        };
+        ExtentsError { problem: String::new(), parameters, example }
+    }
+}
+
+fn named_params(program: &Program) -> Vec<(String, &ArrayType)> {
+    (program.body.params.iter())
+        .map(|a| (program.names.get(*a).map_or_else(|| a.to_string(), |n| n.to_string()), program.ty(*a)))
+        .collect()
+}
+
 /// The arguments of a program by a text: `xs=1024x10, n=8`, the extents of each parameter. One of rank 0 needs none; its
 /// number is what it holds.
 pub fn arguments(program: &Program, text: &str) -> Result<Vec<Argument>, ExtentsError> {
-    let params: Vec<(String, &ArrayType)> = (program.body.params.iter())
-        .map(|a| (program.names.get(*a).map_or_else(|| a.to_string(), |n| n.to_string()), program.ty(*a)))
-        .collect();
-    let error = |problem: String| ExtentsError {
-        problem,
-        parameters: match params[..] {
-            [] => "the program has no parameters".to_string(),
-            _ => format!("the parameters are {}", joined(params.iter().map(|(name, ty)| format!("{name}: {ty}")))),
-        },
-        example: example(&params),
-    };
+    let params = named_params(program);
+    let error = |problem: String| ExtentsError { problem, ..ExtentsError::of(&params, example(&params)) };
     let mut given = HashMap::new();
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let (name, numbers) =

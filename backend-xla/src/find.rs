@@ -45,12 +45,28 @@ fn places() -> Vec<PathBuf> {
         let path = PathBuf::from(named);
         return Some(path).filter(|p| p.is_absolute()).into_iter().collect();
     }
+    folder().map(|f| f.join(PLUGIN_FILE)).filter(|p| p.exists()).into_iter().collect()
+}
+
+/// The folder of the cache where the script puts what it brings.
+fn folder() -> Option<PathBuf> {
     let cache = std::env::var_os(CACHE_VARIABLE).map(PathBuf::from).filter(|p| p.is_absolute());
     #[allow(deprecated, reason = "was wrong on Windows alone, where no library is loaded")]
     let home = || Some(std::env::home_dir()?.join(".cache").join("acc"));
-    let folder = cache.or_else(home).filter(|p| p.is_absolute());
-    folder.map(|f| f.join("xla").join(PLUGIN_FILE)).filter(|p| p.exists()).into_iter().collect()
+    cache.or_else(home).filter(|p| p.is_absolute()).map(|f| f.join("xla"))
 }
+
+/// The folder of the version of jaxlib that processes of a mesh run, where the script puts it: in it are the interpreter
+/// that it is for, `python`, and the modules, `site`.
+pub fn jaxlib() -> Option<PathBuf> {
+    folder().map(|f| f.join(format!("jaxlib-{JAXLIB_VERSION}"))).filter(|f| f.join("python").exists())
+}
+
+/// The version of jaxlib that is used: what is called of it is not stable.
+pub const JAXLIB_VERSION: &str = "0.10.2";
+
+/// How to get it.
+pub const HOW_TO_GET_JAXLIB: &str = "run scripts/xla.sh --processes, which brings jaxlib for the CPU";
 
 /// The plugin of this process.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,18 +1,18 @@
 //! A run: stage after stage, and what the host does between them. It looks at numbers, runs loops whose steps change extents,
 //! prints traces, and looks at the limits.
 
-use crate::ffi::Client;
+use crate::argument::Argument;
+use crate::device::Device;
+use crate::layout::Layout;
 use crate::stages::{Compiled, Of, Stages};
-use crate::tensors::{Held, Layer, Tensor, arrays, failed, find, specialisation};
-use acc_core::data::ArrayData;
+use crate::tensors::{Held, Layer, Tensor, arrays, find, specialisation};
+use acc_core::data::ScalarType;
 use acc_core::exec::replay::Ended;
-use acc_core::ir::ArrayType;
-
 use acc_core::{Error, Meter, RunLimits, timeline};
 use acc_desugar::graph::{Body, Node, Op, Value};
 use backend_graph::export::stablehlo::Options;
-use backend_graph::export::stablehlo::stage::{Next, Yielded};
-use std::sync::Arc;
+use backend_graph::export::stablehlo::stage::{Next, Output, Yielded};
+use backend_graph::specialise::Cutting;
 use std::time::{Duration, Instant};
 
 /// How many steps a loop takes at first before the limits are looked at.
@@ -23,7 +23,11 @@ const MAX_TIME_BETWEEN_LOOKS: Duration = Duration::from_millis(40);
 
 /// One run of a graph.
 pub(crate) struct Run<'r> {
-    pub(crate) client: &'r Arc<Client>,
+    pub(crate) device: &'r Device,
+    /// How arrays are cut, on a mesh.
+    pub(crate) cutting: Option<Cutting>,
+    /// Whether every process gets all of the results.
+    pub(crate) whole_results: bool,
     pub(crate) stages: &'r Stages,
     pub(crate) limits: &'r RunLimits,
     pub(crate) meter: Meter,
@@ -57,29 +61,29 @@ fn yielded(all: &[Yielded], made: &[Tensor]) -> Result<Vec<Held>, Ended> {
 
 impl<'r> Run<'r> {
     /// The results of the graph for these arguments.
-    pub(crate) fn graph(&self, args: &[ArrayData], results: &[ArrayType]) -> Result<Vec<ArrayData>, Ended> {
+    pub(crate) fn graph(&self, args: &[Argument<'_>]) -> Result<Vec<Held>, Ended> {
         let body = &self.stages.graph.body;
         let mut layer = Layer::default();
         let mut params = body.params.iter();
-        for array in args {
-            let extents: Vec<i64> = array.shape().iter().map(|n| *n as i64).collect();
-            for n in &extents {
+        for argument in args {
+            for held in argument.held(self.device, self.cutting, self.limits).map_err(Ended::from)? {
                 let v = params.next().ok_or_else(|| defect("a parameter is missing"))?;
-                layer.held.insert(*v, Held::Number(*n));
-            }
-            for column in array.columns() {
-                let v = params.next().ok_or_else(|| defect("a parameter is missing"))?;
-                let tensor = Tensor::of_column(self.client, column, &extents).map_err(Ended::from)?;
-                layer.held.insert(*v, Held::Tensor(tensor));
+                layer.held.insert(*v, held);
             }
         }
-        let held = self.body(&mut vec![body], &mut vec![layer])?;
-        arrays(results, &held).map_err(Ended::from)
+        self.body(&mut vec![body], &mut vec![layer])
     }
 
-    /// What the host takes part in.
-    fn options(&self) -> Options {
-        Options { traces: true, interruptible: self.limits.deadline.is_some() || self.limits.cancel.is_some() }
+    /// What the host takes part in, at a depth of bodies. On a mesh, whose processes must take the same steps, it does not look
+    /// at the clock: there a limit ends the worker.
+    fn options(&self, depth: usize) -> Options {
+        let limited = self.limits.deadline.is_some() || self.limits.cancel.is_some();
+        Options {
+            traces: true,
+            interruptible: limited && self.cutting.is_none(),
+            cutting: self.cutting,
+            whole_results: self.whole_results && depth == 1,
+        }
     }
 
     /// The results of the innermost of these bodies, of each of which a layer tells what is known.
@@ -87,7 +91,8 @@ impl<'r> Run<'r> {
         loop {
             self.limits.check().map_err(Ended::from)?;
             let known = specialisation(layers);
-            let compiled = match self.stages.next(self.client, bodies, Of::Body, &known, self.options()) {
+            let options = self.options(bodies.len());
+            let compiled = match self.stages.next(self.device, bodies, Of::Body, &known, options, self.limits) {
                 // What no module can do the interpreter does.
                 Err(Error::Export { .. }) => return Err(Ended::Fault(None)),
                 compiled => compiled.map_err(Ended::from)?,
@@ -145,15 +150,17 @@ impl<'r> Run<'r> {
             }
         }
         inputs.extend(budget.map(|t| &*t.buffer));
-        let made = executable.run(&inputs, stage.outputs.len() + 1).map_err(|e| Ended::from(failed(e)))?;
+        let of = |o: &Output| Layout { extents: o.extents.clone(), ty: o.ty, cut: o.cut };
+        let fault = Layout::whole(&[], ScalarType::I64);
+        let layouts: Vec<Layout> = stage.outputs.iter().map(of).chain([fault.clone()]).collect();
+        let made = self.device.run(executable, &inputs, &layouts, self.limits).map_err(Ended::from)?;
         let mut made = made.into_iter();
         let mut out = Vec::new();
-        for (output, buffer) in stage.outputs.iter().zip(made.by_ref()) {
-            out.push(Tensor::made(buffer, &output.extents, output.ty, &self.meter).map_err(Ended::from)?);
+        for (layout, buffer) in layouts.into_iter().take(stage.outputs.len()).zip(made.by_ref()) {
+            out.push(Tensor::made(buffer, layout, self.device.processes(), &self.meter).map_err(Ended::from)?);
         }
-        let fault = made.next().ok_or_else(|| defect("a module does not tell its fault"))?;
-        let fault = Tensor::made(fault, &[], acc_core::data::ScalarType::I64, &RunLimits::none().meter());
-        match fault.and_then(|f| f.number()).map_err(Ended::from)? {
+        let found = made.next().ok_or_else(|| defect("a module does not tell its fault"))?;
+        match Tensor::of_argument(found, fault).number().map_err(Ended::from)? {
             0 => Ok(out),
             _ => Err(Ended::Fault(None)),
         }
@@ -183,8 +190,12 @@ impl<'r> Run<'r> {
                 }
             }
             Op::Trace { message, types, shown, values } => {
-                let arrays = arrays(types, &held(layers, shown)?).map_err(Ended::from)?;
-                acc_core::foreign::trace::emit(message, &arrays, 0);
+                let shown = held(layers, shown)?.into_iter().map(|held| held.whole(self.device, self.limits));
+                let shown = shown.collect::<Result<Vec<_>, _>>().map_err(Ended::from)?;
+                if self.device.is_first() {
+                    let arrays = arrays(types, &shown).map_err(Ended::from)?;
+                    acc_core::foreign::trace::emit(message, &arrays, 0);
+                }
                 held(layers, values)
             }
             _ => Err(defect("the host is to run what it cannot")),
@@ -202,16 +213,18 @@ impl<'r> Run<'r> {
         bodies: &[&'r Body],
         layers: &mut Vec<Layer>,
     ) -> Result<(Option<Vec<Held>>, bool), Ended> {
-        let mut budget: i64 = FIRST_STEPS;
+        // All processes of a mesh take as many.
+        let mut budget: i64 = if self.cutting.is_some() { i64::MAX } else { FIRST_STEPS };
         loop {
             self.limits.check().map_err(Ended::from)?;
             let mut layer = Layer::default();
             layer.held.extend(names.iter().copied().zip(state.iter().flatten().cloned()));
             layers.push(layer);
             let known = specialisation(layers);
-            let made = self.stages.next(self.client, bodies, Of::Steps(node), &known, self.options()).map(|compiled| {
+            let (of, options) = (Of::Steps(node), self.options(bodies.len() + 1));
+            let made = self.stages.next(self.device, bodies, of, &known, options, self.limits).map(|compiled| {
                 let start = Instant::now();
-                let steps = Tensor::of_number(self.client, budget).map_err(Ended::from)?;
+                let steps = Tensor::of_number(self.device, budget, self.limits).map_err(Ended::from)?;
                 let made = self.compute(&compiled, layers, Some(&steps))?;
                 Ok::<_, Ended>((compiled, made, start.elapsed()))
             });
@@ -252,7 +265,7 @@ impl<'r> Run<'r> {
                 if let Held::Number(n) = *next {
                     *varies = *varies || !matches!(before, Held::Number(m) if *m == n);
                     if *varies {
-                        *next = Held::Tensor(Tensor::of_number(self.client, n).map_err(Ended::from)?);
+                        *next = Held::Tensor(Tensor::of_number(self.device, n, self.limits).map_err(Ended::from)?);
                     }
                 }
             }

@@ -1,8 +1,7 @@
 //! Compiled stages of a graph, by what they are specialised to.
 
-use crate::ffi::{Client, Executable};
-use crate::tensors::failed;
-use acc_core::{Cause, Error, timeline};
+use crate::device::{Device, Module};
+use acc_core::{Cause, Error, RunLimits, timeline};
 use acc_desugar::graph::{Body, Graph, Node, Value};
 use backend_graph::Specialisation;
 use backend_graph::export::stablehlo::stage::{Next, Stage, stage, steps};
@@ -13,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A stage with its machine code, if there is something to compute.
 pub(crate) struct Compiled {
     pub(crate) stage: Stage,
-    pub(crate) executable: Option<Executable>,
+    pub(crate) executable: Option<Module>,
 }
 
 /// What a stage computes.
@@ -27,7 +26,7 @@ pub(crate) enum Of<'g> {
 
 /// The body that a stage is of or in, and the loop that it is some steps of, by their addresses in the graph; and what is
 /// known.
-type Key = (usize, usize, Options, Vec<(Value, Vec<i64>)>, Vec<(Value, i64)>);
+type Key = (usize, usize, Options, Vec<(Value, Vec<i64>)>, Vec<(Value, i64)>, Vec<(Value, usize)>);
 
 /// Compiled stages that are kept for a graph.
 const MAX_STAGES_PER_GRAPH: usize = 64;
@@ -47,13 +46,15 @@ struct Kept {
 fn key(body: &Body, of: Of<'_>, known: &Specialisation, options: Options) -> Key {
     let mut shapes: Vec<_> = known.shapes.iter().map(|(v, s)| (*v, s.clone())).collect();
     let mut numbers: Vec<_> = known.numbers.iter().map(|(v, n)| (*v, *n)).collect();
+    let mut cut: Vec<_> = known.cut.iter().map(|(v, axis)| (*v, *axis)).collect();
     shapes.sort_unstable();
+    cut.sort_unstable();
     numbers.sort_unstable();
     let node = match of {
         Of::Body => 0,
         Of::Steps(node) => std::ptr::from_ref(node).addr(),
     };
-    (std::ptr::from_ref(body).addr(), node, options, shapes, numbers)
+    (std::ptr::from_ref(body).addr(), node, options, shapes, numbers, cut)
 }
 
 impl Stages {
@@ -64,11 +65,12 @@ impl Stages {
     /// The next stage of the innermost of these bodies.
     pub(crate) fn next(
         &self,
-        client: &Arc<Client>,
+        device: &Device,
         bodies: &[&Body],
         of: Of<'_>,
         known: &Specialisation,
         options: Options,
+        limits: &RunLimits,
     ) -> Result<Arc<Compiled>, Error> {
         let innermost = bodies.last().ok_or_else(|| Error::defect("xla", "a stage of no body"))?;
         let key = key(innermost, of, known, options);
@@ -79,11 +81,11 @@ impl Stages {
             Of::Body => stage(&self.graph, bodies, known, options),
             Of::Steps(node) => steps(&self.graph, bodies, node, known, options),
         };
-        let stage = stage.map_err(error)?;
+        let stage = stage.map_err(module_error)?;
         // A number that is there already needs no module.
         let is_there = matches!(stage.next, Next::Number(v) if known.shapes.contains_key(&v));
         let text = stage.text.as_ref().filter(|_| !is_there);
-        let compile = |text: &String| timeline::pass("compile", || client.compile(text).map_err(failed));
+        let compile = |text: &String| timeline::pass("compile", || device.compile(text, limits));
         let executable = text.map(compile).transpose()?;
         let compiled = Arc::new(Compiled { stage, executable });
         let mut kept = self.lock();
@@ -103,7 +105,7 @@ impl Stages {
     }
 }
 
-fn error(e: ModuleError) -> Error {
+pub(crate) fn module_error(e: ModuleError) -> Error {
     match e {
         ModuleError::TooLarge(extents) => {
             Error::OutOfMemory { what: format!("an array of extents {extents:?}"), bytes: None, at: None }

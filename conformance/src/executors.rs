@@ -23,7 +23,7 @@ pub enum State {
         /// `not built` or `not run`.
         what: &'static str,
         /// The reason, and what to run.
-        why: &'static str,
+        why: String,
     },
 }
 
@@ -48,14 +48,16 @@ pub fn all() -> Vec<Registered> {
 fn native() -> State {
     match backend_native::llvm::status().library {
         Some(_) => State::Present(Arc::new(Native::compiled())),
-        None => State::Absent { what: "not run", why: "no LLVM is found; `acc doctor` says what was tried" },
+        None => {
+            State::Absent { what: "not run", why: "no LLVM is found; `acc doctor` says what was tried".to_string() }
+        }
     }
 }
 
 fn xla() -> State {
-    match backend_xla::Xla::local() {
+    match backend_xla::Xla::from_env() {
         Ok(xla) => State::Present(Arc::new(xla)),
-        Err(_) => State::Absent { what: "not run", why: "no plugin of PJRT is found; scripts/xla.sh brings one" },
+        Err(e) => State::Absent { what: "not run", why: e.to_string() },
     }
 }
 
@@ -66,20 +68,22 @@ fn graph() -> State {
 
 #[cfg(not(feature = "libtorch"))]
 fn graph() -> State {
-    State::Absent { what: "not built", why: NO_LIBTORCH }
+    State::Absent { what: "not built", why: NO_LIBTORCH.to_string() }
 }
 
 #[cfg(feature = "libtorch")]
 fn graph_cuda() -> State {
     match backend_graph::Libtorch::new(backend_graph::Device::Cuda(0)) {
         Ok(cuda) => State::Present(Arc::new(cuda)),
-        Err(_) => State::Absent { what: "not run", why: "libtorch finds no CUDA device here; see docs/LIBTORCH.md" },
+        Err(_) => {
+            State::Absent { what: "not run", why: "libtorch finds no CUDA device here; see docs/GRAPHS.md".to_string() }
+        }
     }
 }
 
 #[cfg(not(feature = "libtorch"))]
 fn graph_cuda() -> State {
-    State::Absent { what: "not run", why: NO_LIBTORCH }
+    State::Absent { what: "not run", why: NO_LIBTORCH.to_string() }
 }
 
 #[cfg(not(feature = "libtorch"))]

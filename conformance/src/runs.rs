@@ -24,7 +24,7 @@ fn with_backend(t: &mut Check<'_>, f: impl WithBackend) {
             Ok(cuda) => f.run(t, cuda),
             Err(e) => t.check(false, &e.to_string()),
         },
-        "xla" => match backend_xla::Xla::local() {
+        "xla" => match backend_xla::Xla::from_env() {
             Ok(xla) => f.run(t, xla),
             Err(e) => t.check(false, &e.to_string()),
         },

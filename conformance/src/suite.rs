@@ -4,7 +4,7 @@ use crate::cases::{self, Case, Check, Outcome};
 use crate::{headers, laziness, runner, runs};
 use acc_core::Error;
 use acc_core::Executor;
-use acc_core::text::{TestFile, parse_test_file};
+use acc_core::text::{Expect, TestFile, parse_test_file};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -125,6 +125,14 @@ impl Test {
         match &self.body {
             Body::Program(file) => headers::is_for(file, executor),
             Body::Case(_) => true,
+        }
+    }
+
+    /// Whether it is about runs that are stopped, or of which several go on at once.
+    pub fn stops_runs(&self) -> bool {
+        match &self.body {
+            Body::Program(file) => file.runs.iter().any(|r| matches!(r.expect, Expect::Stopped)),
+            Body::Case(case) => case.name.starts_with("runs/"),
         }
     }
 

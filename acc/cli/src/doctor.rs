@@ -26,7 +26,7 @@ pub fn main(_: &Args) -> crate::Outcome {
         say!("  not used: {}: {why}", path.display());
     }
     say!("threads: {}", backend_native::threads());
-    say!("libtorch: {}", if cfg!(feature = "libtorch") { "built in" } else { "not built; see docs/LIBTORCH.md" });
+    say!("libtorch: {}", if cfg!(feature = "libtorch") { "built in" } else { "not built; see docs/GRAPHS.md" });
     let xla = backend_xla::status();
     match &xla.plugin {
         Some(p) => say!("xla: {}, interface {}.{}, {}", p.platform, p.api.0, p.api.1, p.path.display()),

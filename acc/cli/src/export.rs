@@ -2,6 +2,7 @@
 
 use crate::output::{bytes, read_program, write_file};
 use acc_core::ir::Program;
+use backend_graph::specialise::{Cutting, cut_axes};
 use backend_graph::{Format, Graph};
 use conformance::{suite, tour};
 use std::path::{Path, PathBuf};
@@ -26,6 +27,13 @@ pub struct Args {
     /// that one of rank 0 holds, where an extent depends on it.
     #[arg(long, default_value = "", hide_default_value = true)]
     extents: String,
+    /// Make a module of StableHLO for so many processes.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    processes: Option<u32>,
+    /// The parameters that are cut between the processes, with the axis of each, `xs:0,ys:1`; if not given, those that
+    /// executors cut.
+    #[arg(long, requires = "processes")]
+    cut: Option<String>,
     /// The file to write; the standard output if not given.
     #[arg(short, long)]
     output: Option<PathBuf>,
@@ -57,7 +65,12 @@ fn model(args: &Args) -> Result<Vec<u8>, String> {
 fn module(args: &Args) -> Result<String, String> {
     let program = program_of_model(args)?;
     let arguments = backend_graph::specialise::arguments(&program, &args.extents).map_err(|e| e.to_string())?;
-    backend_graph::stablehlo_of(&program, &arguments).map_err(|e| e.to_string())
+    let Some(processes) = args.processes else {
+        return backend_graph::stablehlo_of(&program, &arguments).map_err(|e| e.to_string());
+    };
+    let axes = args.cut.as_ref().map(|text| cut_axes(&program, text)).transpose().map_err(|e| e.to_string())?;
+    let cutting = Cutting::over(processes);
+    backend_graph::stablehlo_cut(&program, &arguments, cutting, axes.as_deref()).map_err(|e| e.to_string())
 }
 
 /// The program of a format that needs more than its graph.

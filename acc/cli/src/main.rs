@@ -6,6 +6,7 @@ mod examples;
 mod explain;
 mod export;
 mod inspect;
+mod launch;
 mod list;
 mod output;
 mod print;
@@ -41,6 +42,8 @@ enum Command {
     Check(check::Args),
     /// Run the program of a test file on its inputs and compare the results with what it expects.
     Run(run::Args),
+    /// Start a program as several processes, which run arrays together on XLA.
+    Launch(launch::Args),
     /// Write the first-order graph that a program becomes.
     Export(export::Args),
     /// Show the kernels that a program becomes on the native executor, what was fused and what was not, and why.
@@ -90,6 +93,7 @@ fn command(command: Command) -> Outcome {
         Command::List(args) => list::main(&args),
         Command::Check(args) => check::main(&args),
         Command::Run(args) => run::main(&args),
+        Command::Launch(args) => launch::main(&args),
         Command::Export(args) => export::main(&args),
         Command::Explain(args) => explain::main(&args),
         Command::Inspect(args) => inspect::main(&args),

@@ -1,13 +1,16 @@
 //! `acc run FILE`
 
-use crate::output::read_program;
-use crate::output::say;
+use crate::launch;
+use crate::output::{read_program, say};
 use acc_core::text::{TestFile, show_array};
 use conformance::executors::{Registered, State};
 use conformance::{executors, headers, runner, structure};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
+
+/// The executor that runs on several processes.
+const ON_PROCESSES: &str = "xla";
 
 /// Run the program of a test file on its inputs and compare the results with what it expects.
 #[derive(clap::Args)]
@@ -20,9 +23,15 @@ pub struct Args {
     /// The most elements to print of each result.
     #[arg(long, default_value_t = 100)]
     elements: usize,
+    /// On so many processes of this machine, each with its part of the arrays; with `--executor xla` only.
+    #[arg(long, requires = "executor", value_parser = clap::value_parser!(u32).range(1..))]
+    processes: Option<u32>,
 }
 
 pub fn main(args: &Args) -> crate::Outcome {
+    if let Some(processes) = args.processes {
+        return launched(args, processes);
+    }
     let file = read_program(&args.file)?;
     let selected = selected(&file, args)?;
     if file.runs.is_empty() && file.structures.is_empty() {
@@ -75,6 +84,17 @@ pub fn main(args: &Args) -> crate::Outcome {
         return Err(format!("{failed} results are not as expected"));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// This command as several processes, of which the first one prints.
+fn launched(args: &Args, processes: u32) -> crate::Outcome {
+    if args.executor.as_deref() != Some(ON_PROCESSES) {
+        return Err(format!("--processes is for --executor {ON_PROCESSES} only"));
+    }
+    launch::this_command(processes, |command| {
+        command.arg("run").arg(&args.file).args(["--executor", ON_PROCESSES]);
+        command.args(["--elements", &args.elements.to_string()]);
+    })
 }
 
 /// The executors that are asked for, which the file is for; an error if none of them is there.

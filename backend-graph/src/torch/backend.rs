@@ -81,7 +81,7 @@ impl Libtorch {
         }
         let names: Vec<String> = available.iter().map(Device::to_string).collect();
         let message = format!(
-            "this libtorch finds no device {device}, only {}; see docs/LIBTORCH.md for how to use CUDA",
+            "this libtorch finds no device {device}, only {}; see docs/GRAPHS.md for how to use CUDA",
             names.join(", ")
         );
         Err(Error::Device { executor: BACKEND, message })

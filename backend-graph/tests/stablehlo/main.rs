@@ -8,7 +8,7 @@ use acc_core::text::verified_test_file;
 use acc_desugar::graph::{Body, Node, Op};
 use backend_graph::export::stablehlo::Options;
 use backend_graph::export::stablehlo::stage::{Next, Stage, stage, steps};
-use backend_graph::specialise::{Argument, arguments};
+use backend_graph::specialise::{Argument, Cutting, arguments, cut_axes};
 use backend_graph::{Graph, Specialisation};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -224,4 +224,34 @@ fn what_is_known_to_be_a_fault_needs_no_module() {
     let (graph, known) = specialised("sort/checked", "xs=4,most=2");
     let only = stage(&graph, &[&graph.body], &known, Options::default()).unwrap();
     assert_eq!((only.next, only.text), (Next::Fault, None));
+}
+
+/// For several processes: how arguments and results are cut is said, and what does not divide has padding.
+#[test]
+fn modules_for_several_processes_say_how_arrays_are_cut() {
+    let program = program("structure/graph/3-point-stencil");
+    let cut = |extents: &str, processes: u32, min_bytes: u64, axes: Option<&str>| {
+        let arguments = arguments(&program, extents).map_err(|e| e.to_string())?;
+        let axes = axes.map(|text| cut_axes(&program, text)).transpose().map_err(|e| e.to_string())?;
+        let cutting = Cutting { processes, min_bytes };
+        backend_graph::stablehlo_cut(&program, &arguments, cutting, axes.as_deref()).map_err(|e| e.to_string())
+    };
+    let text = cut("a0=8", 2, 0, None).expect("a module");
+    assert!(text.contains("sdy.mesh @mesh = <[\"x\"=2]>"), "{text}");
+    assert_eq!(text.matches("tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}").count(), 2, "{text}");
+    assert!(!text.contains("padded") && !text.contains("stablehlo.pad "), "{text}");
+    let text = cut("a0=7", 2, 0, None).expect("a module");
+    assert!(text.contains("%padded0: tensor<8xf32>") && text.contains("stablehlo.pad "), "{text}");
+    assert!(text.contains("stablehlo.slice %padded0 [0:7:1] : (tensor<8xf32>) -> tensor<7xf32>"), "{text}");
+    // The rule: small arrays are whole, and so is one without a position for each process.
+    for whole in [cut("a0=7", 2, 64, None), cut("a0=7", 8, 0, None), cut("a0=7", 2, 1000, Some(""))] {
+        let text = whole.expect("a module");
+        assert!(!text.contains("{\"x\"}"), "{text}");
+    }
+    let text = cut("a0=7", 2, 1000, Some("a0:0")).expect("a module");
+    assert!(text.contains("%padded0: tensor<8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"x\"}]>}"), "{text}");
+    for (axes, why) in [("b:0", "there is no parameter `b`"), ("a0", "NAME:AXIS"), ("a0:1", "no axis of `a0`")] {
+        let e = cut("a0=7", 2, 0, Some(axes)).unwrap_err();
+        assert!(e.contains(why), "{e}");
+    }
 }

@@ -31,10 +31,10 @@ const MIN_API_MINOR: i32 = 54;
 
 /// Settings of XLA by which floats are computed operation by operation: without fused products and sums, divisions by
 /// reciprocals, or constants regrouped, and the least and the greatest of numbers is NaN where one is. They are read from the environment when a plugin is loaded, and nowhere else.
-const STRICT_FLAGS: &str = "--xla_cpu_max_isa=AVX --xla_disable_hlo_passes=algsimp --xla_allow_excess_precision=false --xla_cpu_enable_fast_min_max=false";
+pub(crate) const STRICT_FLAGS: &str = "--xla_cpu_max_isa=AVX --xla_disable_hlo_passes=algsimp --xla_allow_excess_precision=false --xla_cpu_enable_fast_min_max=false";
 
 /// The environment variable of XLA's settings.
-const FLAGS_VARIABLE: &str = "XLA_FLAGS";
+pub(crate) const FLAGS_VARIABLE: &str = "XLA_FLAGS";
 
 /// A loaded plugin, and its device. It is never unloaded: it has threads of its own.
 pub(crate) struct Client {
@@ -258,38 +258,54 @@ impl Executable {
     }
 }
 
+/// So many elements of a type, whose bytes `fill` writes.
+pub(crate) fn column(
+    ty: ScalarType,
+    count: usize,
+    fill: impl FnOnce(&mut [u8]) -> Result<(), String>,
+) -> Result<Column, String> {
+    macro_rules! column {
+        ($t:ty) => {{
+            let mut elements: Vec<$t> = Vec::new();
+            elements.try_reserve_exact(count).map_err(|e| e.to_string())?;
+            elements.resize(count, <$t>::default());
+            // SAFETY: the elements' own memory; every pattern of bits is a number.
+            fill(unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), count * size_of::<$t>()) })?;
+            elements
+        }};
+    }
+    Ok(match ty {
+        // Bytes, of which XLA writes 0 and 1.
+        ScalarType::Bool => Column::from_vec(column!(u8).into_iter().map(|b| b != 0).collect::<Vec<bool>>()),
+        ScalarType::Char => {
+            let chars = column!(u32).into_iter().map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER));
+            Column::from_vec(chars.collect::<Vec<char>>())
+        }
+        ScalarType::I8 => Column::from_vec(column!(i8)),
+        ScalarType::I16 => Column::from_vec(column!(i16)),
+        ScalarType::I32 => Column::from_vec(column!(i32)),
+        ScalarType::I64 => Column::from_vec(column!(i64)),
+        ScalarType::U8 => Column::from_vec(column!(u8)),
+        ScalarType::U16 => Column::from_vec(column!(u16)),
+        ScalarType::U32 => Column::from_vec(column!(u32)),
+        ScalarType::U64 => Column::from_vec(column!(u64)),
+        ScalarType::F16 => Column::from_vec(column!(f16)),
+        ScalarType::F32 => Column::from_vec(column!(f32)),
+        ScalarType::F64 => Column::from_vec(column!(f64)),
+    })
+}
+
+/// The bytes of elements, as they are in memory.
+pub(crate) fn bytes(elements: ColumnSlice<'_>) -> &[u8] {
+    let size = elements.len() * elements.ty().size();
+    // SAFETY: so many bytes belong to the elements, which have no gaps.
+    unsafe { std::slice::from_raw_parts(address(elements).cast(), size) }
+}
+
 impl Buffer {
     /// Its elements, so many of this type.
     pub fn download(&self, ty: ScalarType, count: usize) -> Result<Column, String> {
-        macro_rules! column {
-            ($t:ty) => {{
-                let mut elements: Vec<$t> = Vec::new();
-                elements.try_reserve_exact(count).map_err(|e| e.to_string())?;
-                self.copy_to(elements.as_mut_ptr().cast(), count * size_of::<$t>())?;
-                // SAFETY: the plugin has written so many elements.
-                unsafe { elements.set_len(count) };
-                elements
-            }};
-        }
-        Ok(match ty {
-            // Bytes, of which XLA writes 0 and 1.
-            ScalarType::Bool => Column::from_vec(column!(u8).into_iter().map(|b| b != 0).collect::<Vec<bool>>()),
-            ScalarType::Char => {
-                let chars = column!(u32).into_iter().map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER));
-                Column::from_vec(chars.collect::<Vec<char>>())
-            }
-            ScalarType::I8 => Column::from_vec(column!(i8)),
-            ScalarType::I16 => Column::from_vec(column!(i16)),
-            ScalarType::I32 => Column::from_vec(column!(i32)),
-            ScalarType::I64 => Column::from_vec(column!(i64)),
-            ScalarType::U8 => Column::from_vec(column!(u8)),
-            ScalarType::U16 => Column::from_vec(column!(u16)),
-            ScalarType::U32 => Column::from_vec(column!(u32)),
-            ScalarType::U64 => Column::from_vec(column!(u64)),
-            ScalarType::F16 => Column::from_vec(column!(f16)),
-            ScalarType::F32 => Column::from_vec(column!(f32)),
-            ScalarType::F64 => Column::from_vec(column!(f64)),
-        })
+        column(ty, count, |bytes| self.copy_to(bytes.as_mut_ptr().cast(), bytes.len()))
     }
 
     /// Copies all bytes to a place that has room for so many.

@@ -188,7 +188,21 @@ const LAYERS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("backend-graph", &[&["counts", "specialise"], &["export"], &["plan"], &["torch"]]),
-    ("backend-xla", &[&["ffi"], &["find", "tensors"], &["stages"], &["run"], &["backend"]]),
+    (
+        "backend-xla",
+        &[
+            &["ffi"],
+            &["find", "layout"],
+            &["worker"],
+            &["device", "collectives", "mesh"],
+            &["stages"],
+            &["tensors"],
+            &["argument"],
+            &["run"],
+            &["backend"],
+            &["sharded"],
+        ],
+    ),
     (
         "conformance",
         &[

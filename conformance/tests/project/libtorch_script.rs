@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-type Result<T> = std::result::Result<T, Box<dyn Error>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Runs the script with an empty cache on a disk with room; gives what it wrote to standard error, and fails if it
 /// succeeds or leaves more than its lock in the cache.
@@ -39,7 +39,7 @@ fn refusal_with_room(cache: &Path, mebibytes: usize, set: impl FnOnce(&mut Comma
 }
 
 /// An executable that stands for Python.
-fn python(dir: &Path, script: &str) -> Result<PathBuf> {
+pub(crate) fn python(dir: &Path, script: &str) -> Result<PathBuf> {
     executable(dir, "python", script)
 }
 

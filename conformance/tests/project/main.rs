@@ -8,6 +8,8 @@ mod downstream_crate;
 mod libtorch_script;
 mod map;
 mod words;
+#[cfg(target_os = "linux")]
+mod xla_script;
 
 use std::fs;
 use std::path::{Path, PathBuf};

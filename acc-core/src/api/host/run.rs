@@ -261,6 +261,18 @@ impl<B: Backend, Args, Out> Compiled<B, Args, Out> {
     pub fn explain(&self) -> String {
         self.backend().explain(self.prepared())
     }
+    /// The arrays that the function's closures have brought with them: the last arguments of the program.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let ys = Vector::from([1, 2]);
+    /// let sums = Interpreter::new().compile(|xs: Acc<Vector<i32>>| xs.zip_with(&ys, |x, y| x + y))?;
+    /// assert_eq!(sums.embedded(), [ys.into_data()]);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    pub fn embedded(&self) -> &[ArrayData] {
+        &self.embedded
+    }
     /// The backend.
     ///
     /// ```

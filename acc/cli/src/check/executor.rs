@@ -1,5 +1,6 @@
 //! `acc check-executor NAME`
 
+use crate::launch;
 use crate::output::{complain, say};
 use acc_core::Executor;
 use conformance::{executors, suite};
@@ -12,6 +13,10 @@ use std::time::Instant;
 pub struct Args {
     /// The executor.
     name: String,
+    /// On so many processes, between which all arrays are cut that have a row for each; without tests that stop runs, which
+    /// end a mesh.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
+    processes: Option<u32>,
     #[command(flatten)]
     tests: Tests,
 }
@@ -22,6 +27,9 @@ pub struct Tests {
     /// Only tests whose names contain this.
     #[arg(long)]
     only: Option<String>,
+    /// Only every n-th one of them.
+    #[arg(long, default_value_t = 1)]
+    every: usize,
     /// Say each test's name when it is done.
     #[arg(short, long)]
     verbose: bool,
@@ -31,9 +39,25 @@ pub struct Tests {
 }
 
 pub fn main(args: &Args) -> crate::Outcome {
+    if let Some(processes) = args.processes {
+        return launched(args, processes);
+    }
     let found = executors::select(Some(&args.name))?;
     let executor = found.first().and_then(|r| r.present()).ok_or("the executor is not there")?;
     args.tests.measure(&args.name, &args.name, &**executor, |_, _| OTHER.to_string())
+}
+
+/// This command as several processes, of which the first one prints.
+fn launched(args: &Args, processes: u32) -> crate::Outcome {
+    launch::this_command(processes, |command| {
+        command.args(["check-executor", &args.name]).env(backend_xla::variables::MIN_CUT_BYTES, "0");
+        let tests = &args.tests;
+        command.args(["--least", &tests.least.to_string(), "--every", &tests.every.to_string()]);
+        command.args(tests.only.iter().flat_map(|only| ["--only", only]));
+        if tests.verbose {
+            command.arg("--verbose");
+        }
+    })
 }
 
 /// Failures that have no reason of their own.
@@ -55,10 +79,12 @@ impl Tests {
         let tests = suite::load(None).map_err(|e| e.to_string())?;
         let (mut all, mut agree) = (0, 0);
         let mut reasons = Reasons::new();
-        for test in &tests {
-            if !test.is_for(name) || self.only.as_ref().is_some_and(|only| !test.name.contains(only.as_str())) {
-                continue;
-            }
+        let is_launched = backend_xla::is_launched();
+        let selected = tests.iter().filter(|test| {
+            let only = self.only.as_ref().is_none_or(|only| test.name.contains(only.as_str()));
+            only && test.is_for(name) && !(is_launched && test.stops_runs())
+        });
+        for test in selected.step_by(self.every.max(1)) {
             all += 1;
             let start = Instant::now();
             let outcome = test.run(executor);

@@ -126,6 +126,11 @@ impl<'g> Emitter<'g> {
         }
     }
 
+    /// The axis along which a value that was computed before the module is cut.
+    pub(super) fn cut_before(&self, v: Value) -> Option<usize> {
+        self.known.cut.get(&v).copied()
+    }
+
     /// Whether a value was computed before the module.
     pub(super) fn is_known(&self, v: Value) -> bool {
         self.known.shapes.contains_key(&v)

@@ -14,6 +14,7 @@ mod body;
 mod control;
 mod moves;
 mod ops;
+mod partition;
 mod rows;
 mod scalar;
 mod scans;
@@ -21,7 +22,7 @@ pub mod stage;
 mod views;
 mod writer;
 
-use crate::specialise::{Need, Specialisation, by_array};
+use crate::specialise::{Cutting, Need, Specialisation, by_array};
 use acc_core::ir::ArrayType;
 use acc_desugar::graph::{FaultKind, Graph, Node, Op, Value};
 use body::{Emitter, Held};
@@ -79,6 +80,11 @@ pub struct Options {
     pub traces: bool,
     /// The host runs array loops step by step, to look at limits between steps.
     pub interruptible: bool,
+    /// How arrays are cut, if there are several processes: then the module is for all of them, and says of its arguments and
+    /// results how each is cut.
+    pub cutting: Option<Cutting>,
+    /// Every process has all of the results; otherwise they are cut by the rule.
+    pub whole_results: bool,
 }
 
 /// A graph as a module, for what is known of its arguments. `inputs` and `outputs` are the types of the program's arrays.
@@ -87,8 +93,9 @@ pub fn stablehlo(
     inputs: &[ArrayType],
     outputs: &[ArrayType],
     known: &Specialisation,
+    cutting: Option<Cutting>,
 ) -> Result<String, ModuleError> {
-    let mut e = Emitter::new(graph, known, Options::default());
+    let mut e = Emitter::new(graph, known, Options { cutting, ..Options::default() });
     exported(&mut e, inputs, outputs).map_err(|stop| error(graph, &stop))
 }
 
@@ -122,7 +129,8 @@ fn exported(e: &mut Emitter<'_>, inputs: &[ArrayType], outputs: &[ArrayType]) ->
         None => e.w.int(0)?,
     });
     let mut out = format!("// main({}) -> ({})\n", arguments.join(", "), named.join(", "));
-    out += &stage::function(e, None, &results);
+    let cuts: Vec<Option<usize>> = results.iter().map(|t| e.cut_by_rule(t)).collect();
+    out += &stage::function(e, None, &results, &cuts)?;
     for (node, place) in body::checks(graph).into_iter().zip(1..) {
         let _ = writeln!(out, "// fault {place}: {}", shown_check(node));
     }

@@ -32,6 +32,10 @@ impl Emitter<'_> {
         if x.extent(axis) == 0 || form.shape.contains(&0) {
             return self.w.zeros(x.ty, &form.shape);
         }
+        if let Some(bits) = self.as_bits(x)? {
+            let y = self.taken(&bits, axis, at)?;
+            return self.w.bitcast(&y, x.ty);
+        }
         let offsets = (0..axis).chain(axis + at.rank()..form.shape.len());
         let sizes: Vec<i64> = x.shape.iter().enumerate().map(|(k, n)| if k == axis { 1 } else { *n }).collect();
         let mut listed = at.shape.clone();

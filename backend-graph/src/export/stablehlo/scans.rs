@@ -8,7 +8,7 @@ use super::writer::{Form, Operation, Result, Tensor, array_attribute};
 use acc_desugar::graph::{Body, ReduceOp};
 
 /// An operator on many pairs: the columns of the left and of the right operands, of one shape.
-type Combine<'a, 'g> = dyn FnMut(&mut Emitter<'g>, &[Tensor], &[Tensor]) -> Result<Vec<Tensor>> + 'a;
+pub(super) type Combine<'a, 'g> = dyn FnMut(&mut Emitter<'g>, &[Tensor], &[Tensor]) -> Result<Vec<Tensor>> + 'a;
 
 fn innermost(x: &Tensor) -> usize {
     x.rank().saturating_sub(1)
@@ -20,6 +20,9 @@ impl<'g> Emitter<'g> {
         let n = x.columns();
         if n < 2 || x.shape.contains(&0) {
             return Ok(x.clone());
+        }
+        if let Some(parts) = self.parts(x) {
+            return self.cumulative_by_parts(k, x, parts);
         }
         let wide = self.w.convert(x, accumulator(k, x.ty))?;
         let neutral = self.neutral(k, wide.ty)?;
@@ -73,22 +76,31 @@ impl<'g> Emitter<'g> {
 
     /// Rows folded: pairs of neighbours are combined until one is left.
     pub(super) fn folded(&mut self, mut columns: Vec<Tensor>, combine: &'g Body) -> Result<Vec<Tensor>> {
-        loop {
-            let n = columns.first().map_or(1, Tensor::columns);
-            if n < 2 {
-                break;
-            }
-            let even = n - n % 2;
-            let left = self.each(&columns, |e, x| e.w.slice(x, innermost(x), [0, even, 2]))?;
-            let right = self.each(&columns, |e, x| e.w.slice(x, innermost(x), [1, even, 2]))?;
-            let combined = self.applied(combine, &left, &right)?;
-            let last = self.each(&columns, |e, x| e.w.slice(x, innermost(x), [even, n, 1]))?;
-            columns = self.both(&combined, &last, |e, x, y| e.w.concat(&[x.clone(), y.clone()], innermost(x)))?;
+        let mut combine = |e: &mut Self, left: &[Tensor], right: &[Tensor]| e.applied(combine, left, right);
+        if let Some(parts) = columns.first().and_then(|x| self.parts(x)) {
+            columns = self.folded_parts(columns, &mut combine, parts)?;
         }
+        columns = self.halved(columns, &mut combine)?;
         self.each(&columns, |e, x| {
             let shape = x.shape.get(..innermost(x)).unwrap_or(&[]);
             if x.columns() == 0 { e.w.zeros(x.ty, shape) } else { e.w.reshape(x, shape) }
         })
+    }
+
+    /// Rows of one element each: pairs of neighbours are combined until one is left.
+    pub(super) fn halved(&mut self, mut columns: Vec<Tensor>, combine: &mut Combine<'_, 'g>) -> Result<Vec<Tensor>> {
+        loop {
+            let n = columns.first().map_or(1, Tensor::columns);
+            if n < 2 {
+                return Ok(columns);
+            }
+            let even = n - n % 2;
+            let left = self.each(&columns, |e, x| e.w.slice(x, innermost(x), [0, even, 2]))?;
+            let right = self.each(&columns, |e, x| e.w.slice(x, innermost(x), [1, even, 2]))?;
+            let combined = combine(self, &left, &right)?;
+            let last = self.each(&columns, |e, x| e.w.slice(x, innermost(x), [even, n, 1]))?;
+            columns = self.both(&combined, &last, |e, x, y| e.w.concat(&[x.clone(), y.clone()], innermost(x)))?;
+        }
     }
 
     /// An operator of the program on many pairs.
@@ -107,10 +119,13 @@ impl<'g> Emitter<'g> {
 
     /// An inclusive scan: pairs of neighbours are combined and scanned, which gives every second result; each of the others
     /// is one of these combined with the next element.
-    fn tree(&mut self, columns: Vec<Tensor>, combine: &mut Combine<'_, 'g>) -> Result<Vec<Tensor>> {
+    pub(super) fn tree(&mut self, columns: Vec<Tensor>, combine: &mut Combine<'_, 'g>) -> Result<Vec<Tensor>> {
         let n = columns.first().map_or(0, Tensor::columns);
         if n < 2 {
             return Ok(columns);
+        }
+        if let Some(parts) = columns.first().and_then(|x| self.parts(x)) {
+            return self.scanned_by_parts(&columns, combine, parts);
         }
         let (half, even) = (n / 2, n - n % 2);
         let left = self.each(&columns, |e, x| e.w.slice(x, innermost(x), [0, even, 2]))?;
@@ -143,11 +158,15 @@ impl<'g> Emitter<'g> {
         })
     }
 
-    fn each(&mut self, xs: &[Tensor], mut f: impl FnMut(&mut Self, &Tensor) -> Result) -> Result<Vec<Tensor>> {
+    pub(super) fn each(
+        &mut self,
+        xs: &[Tensor],
+        mut f: impl FnMut(&mut Self, &Tensor) -> Result,
+    ) -> Result<Vec<Tensor>> {
         xs.iter().map(|x| f(self, x)).collect()
     }
 
-    fn both(
+    pub(super) fn both(
         &mut self,
         xs: &[Tensor],
         ys: &[Tensor],

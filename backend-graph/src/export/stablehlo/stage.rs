@@ -8,8 +8,9 @@ use super::control::LaneLoop;
 use super::writer::{Form, Result, Tensor, tensor_type};
 use super::{ModuleError, Need, Options, Stop, error};
 use crate::Specialisation;
+use crate::specialise::Cutting;
 use acc_core::data::ScalarType;
-use acc_desugar::graph::{Body, Graph, Node, Op, Value};
+use acc_desugar::graph::{Body, Graph, Node, Op, Type, Value};
 use std::collections::HashSet;
 use std::fmt::Write;
 
@@ -39,6 +40,15 @@ pub struct Output {
     pub extents: Vec<i64>,
     /// Its type; of a size `i64`.
     pub ty: ScalarType,
+    /// The axis along which it is cut over the processes, with padding at its end.
+    pub cut: Option<usize>,
+}
+
+impl Output {
+    /// What every process has: a number, or a condition.
+    fn whole(ty: ScalarType) -> Output {
+        Output { value: None, extents: Vec::new(), ty, cut: None }
+    }
 }
 
 /// What comes after a stage.
@@ -103,7 +113,7 @@ fn written<'g>(e: &mut Emitter<'g>, bodies: &[&'g Body]) -> Result<Stage> {
             Held::Size(Size::Device(t)) | Held::Tensor(t) => t,
         };
         if used.contains(&v) && !e.inputs.iter().any(|(known, _)| *known == v) {
-            outputs.push(Output { value: Some(v), extents: t.shape.to_vec(), ty: t.ty });
+            outputs.push(Output { value: Some(v), extents: t.shape.to_vec(), ty: t.ty, cut: e.cut_by_rule(&t) });
             tensors.push(t);
         }
     }
@@ -114,7 +124,7 @@ fn written<'g>(e: &mut Emitter<'g>, bodies: &[&'g Body]) -> Result<Stage> {
                 None => e.tensor(v)?,
             };
             let number = e.w.convert(&number, ScalarType::I64)?;
-            outputs.push(Output { value: None, extents: Vec::new(), ty: ScalarType::I64 });
+            outputs.push(Output::whole(ScalarType::I64));
             tensors.push(number);
             Next::Number(v)
         }
@@ -151,8 +161,8 @@ fn some_steps<'g>(e: &mut Emitter<'g>, bodies: &[&'g Body], node: &'g Node) -> R
         Err(Stop::Fault(_)) => return Ok(Stage::fault()),
         steps => steps?,
     };
-    let (mut tensors, mut outputs, yielded) = yielded(state);
-    outputs.push(Output { value: None, extents: Vec::new(), ty: ScalarType::Bool });
+    let (mut tensors, mut outputs, yielded) = yielded(e, state);
+    outputs.push(Output::whole(ScalarType::Bool));
     tensors.push(more);
     let stage = module(e, tensors, outputs, Vec::new(), Next::Results(yielded), Some(&budget))?;
     Ok(Stage { budget: true, ..stage })
@@ -172,19 +182,20 @@ impl Stage {
 }
 
 fn finished(e: &mut Emitter<'_>, results: Vec<Held>) -> Result<Stage> {
-    let (tensors, outputs, yielded) = yielded(results);
+    let (tensors, outputs, yielded) = yielded(e, results);
     module(e, tensors, outputs, Vec::new(), Next::Results(yielded), None)
 }
 
 /// The tensors among results, as outputs, and how the results come of them.
-fn yielded(results: Vec<Held>) -> (Vec<Tensor>, Vec<Output>, Vec<Yielded>) {
+fn yielded(e: &Emitter<'_>, results: Vec<Held>) -> (Vec<Tensor>, Vec<Output>, Vec<Yielded>) {
     let (mut tensors, mut outputs, mut yielded) = (Vec::new(), Vec::new(), Vec::new());
     for held in results {
         yielded.push(match held {
             Held::Token => Yielded::Check,
             Held::Size(Size::Number(n)) => Yielded::Number(n),
             Held::Size(Size::Device(t)) | Held::Tensor(t) => {
-                outputs.push(Output { value: None, extents: t.shape.to_vec(), ty: t.ty });
+                let cut = e.cut_by_rule(&t).filter(|_| !e.options.whole_results);
+                outputs.push(Output { value: None, extents: t.shape.to_vec(), ty: t.ty, cut });
                 tensors.push(t);
                 Yielded::Output(outputs.len() - 1)
             }
@@ -210,20 +221,49 @@ fn module(
         None => e.w.int(0)?,
     });
     let inputs: Vec<Value> = e.inputs.iter().map(|(v, _)| *v).collect();
-    let text = function(e, budget, &tensors);
+    let cuts: Vec<Option<usize>> = outputs.iter().map(|o| o.cut).chain([None]).collect();
+    let text = function(e, budget, &tensors, &cuts)?;
     Ok(Stage { text: Some(text), inputs, budget: false, outputs, numbers, next })
 }
 
-/// The module with one function, of all inputs and one more argument, and with these results.
-pub(super) fn function(e: &mut Emitter<'_>, more: Option<&Tensor>, results: &[Tensor]) -> String {
-    let params = e.inputs.iter().map(|(_, t)| t).chain(more);
-    let params: Vec<String> = params.map(|t| format!("{}: {}", t.name, t.form())).collect();
-    let types: Vec<String> = results.iter().map(|t| tensor_type(&t.shape, t.ty)).collect();
+/// The module with one function, of all inputs and one more argument, and with these results, cut along these axes.
+pub(super) fn function(
+    e: &mut Emitter<'_>,
+    more: Option<&Tensor>,
+    results: &[Tensor],
+    cuts: &[Option<usize>],
+) -> Result<String> {
+    let inputs: Vec<_> = e.inputs.iter().map(|(v, t)| (t.clone(), e.cut_before(*v))).collect();
+    let inputs = inputs.into_iter().chain(more.map(|t| (t.clone(), None)));
+    let (params, unpadded): (Vec<_>, Vec<_>) = inputs.map(|(t, cut)| e.parameter(&t, cut)).unzip();
+    let results = results.iter().zip(cuts).map(|(t, cut)| e.padded_result(t, *cut)).collect::<Result<Vec<_>>>()?;
+    let types: Vec<String> = (results.iter().zip(cuts))
+        .map(|(t, cut)| format!("{}{}", tensor_type(&t.shape, t.ty), e.sharding(t.rank(), *cut)))
+        .collect();
     let mut out = String::from("module @acc {\n");
+    out.push_str(&e.mesh());
     let _ = writeln!(out, "func.func public @main({}) -> ({}) {{", params.join(", "), types.join(", "));
-    out.push_str(&e.w.finish(results));
+    out.extend(unpadded);
+    out.push_str(&e.w.finish(&results));
     out.push_str("}\n}\n");
-    out
+    Ok(out)
+}
+
+/// A module that gathers a tensor that is cut along an axis: every process gets all of it.
+pub fn gathered(
+    extents: &[i64],
+    ty: ScalarType,
+    axis: usize,
+    cutting: Cutting,
+) -> std::result::Result<Stage, ModuleError> {
+    let v = Value(0);
+    let body = Body { params: vec![v], nodes: Vec::new(), results: vec![v] };
+    let types = vec![Type::Tensor { scalar: ty, rank: extents.len() }];
+    let graph = Graph { types, body, sources: Vec::new() };
+    let mut known = Specialisation::default();
+    known.shapes.insert(v, extents.to_vec());
+    known.cut.insert(v, axis);
+    stage(&graph, &[&graph.body], &known, Options { cutting: Some(cutting), whole_results: true, ..Options::default() })
 }
 
 /// The values that what is not computed yet may use.
