@@ -75,7 +75,7 @@ fn derivatives_go_through_schedules() {
 fn steps_that_cannot_be_done() {
     let other = std::cell::Cell::new(None);
     let _ = Schedule::new(|_, [i]| other.set(Some(i)));
-    let cases: [(Schedule, &str); 18] = [
+    let cases: [(Schedule, &str); 19] = [
         (
             Schedule::new(|s, [i, _]| _ = s.split(i, 0)),
             "`split` of `i0` into tiles of 0: a tile has at least 2 iterations in [i0, i0, i1]",

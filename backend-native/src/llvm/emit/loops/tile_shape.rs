@@ -3,6 +3,7 @@
 //!
 //! The shape changes no bit of a result: each element is folded in the same order.
 
+use crate::kernel::grouping::{MORE_TERMS_OF_LAST_BLOCK, TERMS_PER_BLOCK};
 use crate::kernel::{AxisKind, Kernel, Loop, Output};
 use crate::llvm::Target;
 use crate::llvm::emit::Width;
@@ -51,6 +52,12 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
     let mut loops = kernel.loops.clone();
     loops.iter_mut().filter(|l| l.axis == tile.axis && l.step == *full).for_each(|l| l.step = rows);
     let first = kernel.axes.len() - kernel.folded();
+    // A loop over one tile, of the terms or of the lanes, only takes time: it would store and load what stays in registers.
+    let terms = TERMS_PER_BLOCK + MORE_TERMS_OF_LAST_BLOCK;
+    loops.retain(|l| {
+        let is_one = |most: usize| extents[l.axis] <= most && l.step > 1;
+        !((l.axis == first && !parts && is_one(terms)) || (l.axis == lanes && is_one(l.step)))
+    });
     let mut copies = rows;
     for axis in (first..kernel.axes.len()).rev() {
         let n = extents[axis];
