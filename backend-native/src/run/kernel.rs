@@ -294,8 +294,7 @@ impl Run<'_> {
         }
         match launch.kernel.axes.last() {
             Some(AxisKind::Reduction | AxisKind::Scan(_)) => {
-                // The loops of a schedule are the kernel's own.
-                let called = product.filter(|_| !launch.kernel.has_schedule);
+                let called = product.filter(|plan| plan.is_called(job));
                 let columns = called.map(|plan| product::product(job, plan, &self.values)).transpose()?;
                 match (columns.flatten(), job.extents.split_last()) {
                     (Some(columns), Some((_, outer))) => epilogue::epilogue(job, outer, vec![columns]),

@@ -17,7 +17,6 @@ use crate::{Options, llvm};
 use acc_core::data::ArrayData;
 use acc_core::ir::{ArrayId, Program, Schedule};
 use acc_core::text::schedule_of;
-use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
@@ -82,26 +81,38 @@ pub(super) fn put(
     chosen: &[Chosen],
 ) -> Result<PathBuf, String> {
     let (cache, key) = (cache()?, key(program, args, options)?);
-    let mut text = String::new();
-    for c in chosen {
-        let name = program.names.show(c.array);
-        // A string takes all that is written.
-        let _ =
-            writeln!(text, "{}  # {name}: {:.3} ms, {:.3} ms before", assignment(c), c.median / 1e6, c.before / 1e6);
-    }
+    let text: String = chosen.iter().map(|c| shown(c, &program.names.show(c.array)) + "\n").collect();
     cache.put(&key, text.as_bytes());
     Ok(cache.path().join(cache.file_name(&key)))
 }
 
-fn assignment(c: &Chosen) -> String {
-    format!("{} = {}", c.array, c.schedule)
+/// A line of a file: the assignment, and in a comment the array's name and the times.
+fn shown(c: &Chosen, name: &str) -> String {
+    format!("{} = {}  # {name}: {:.3} ms, {:.3} ms before", c.array, c.schedule, c.median / 1e6, c.before / 1e6)
 }
 
-/// A line of a file.
+/// What a line says.
 fn line(text: &str) -> Option<Chosen> {
-    let (assigned, _) = text.split_once('#')?;
+    let (assigned, comment) = text.split_once('#')?;
     let (array, schedule) = assigned.split_once('=')?;
     let array = ArrayId(array.trim().strip_prefix('a')?.parse().ok()?);
     let schedule: Schedule = schedule_of(schedule.trim()).ok()?;
-    Some(Chosen { array, schedule, median: 0.0, before: 0.0 })
+    let (median, before) = comment.rsplit_once(": ")?.1.strip_suffix(" ms before")?.split_once(" ms, ")?;
+    let nanoseconds = |milliseconds: &str| Some(milliseconds.parse::<f64>().ok()? * 1e6);
+    Some(Chosen { array, schedule, median: nanoseconds(median)?, before: nanoseconds(before)? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        let schedule = schedule_of("[i0 by 8, lanes i1, i2, unrolled i0]").unwrap();
+        let text = shown(&Chosen { array: ArrayId(3), schedule, median: 23.25e6, before: 31.5e6 }, "`c`");
+        assert_eq!(text, "a3 = [i0 by 8, lanes i1, i2, unrolled i0]  # `c`: 23.250 ms, 31.500 ms before");
+        let read = line(&text).unwrap();
+        assert_eq!(shown(&read, "`c`"), text);
+        assert!(line("a3 = [i0]").is_none() && line("a3 = [i0]  # `c`: 1 ms").is_none());
+    }
 }

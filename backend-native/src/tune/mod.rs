@@ -59,21 +59,15 @@ pub fn keep(options: &Options, program: &Arc<Program>, args: &[ArrayData], chose
             "a schedule of {name} could change its last bits or how the program is fused, which runs do not do by themselves: write it into the program"
         ));
     }
-    let array = numbered_as_text(program, chosen.array).ok_or("no statement defines the array")?;
+    // Numbered as in the text, in which statements are in the same order.
+    let results = |p: &Program| -> Vec<ArrayId> { p.body.stmts.iter().flat_map(|s| s.results.to_vec()).collect() };
+    let at = results(program).iter().position(|r| *r == chosen.array);
     let program = canonical(program);
+    let array = at.and_then(|at| results(&program).get(at).copied()).ok_or("no statement defines the array")?;
     let mut all = kept::get(&program, args, options).unwrap_or_default();
     all.retain(|c| c.array != array);
     all.push(Chosen { array, ..chosen });
     kept::put(&program, args, options, &all)
-}
-
-/// The number of an array in the program's text.
-fn numbered_as_text(program: &Program, a: ArrayId) -> Option<ArrayId> {
-    let results = |program: &Program| -> Vec<ArrayId> {
-        program.body.stmts.iter().flat_map(|s| s.results.iter().copied()).collect()
-    };
-    let at = results(program).iter().position(|r| *r == a)?;
-    results(&canonical(program)).get(at).copied()
 }
 
 /// How many searches runs of this process have made, because nothing was kept.
