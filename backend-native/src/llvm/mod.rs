@@ -25,7 +25,7 @@ pub(crate) use emit::{
     has_divergent_loop, is_elementwise, reads_interleaved, transposed_axis,
 };
 
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, LoadAxes};
 use acc_core::ir::ArrayId;
 use acc_core::{RunLimits, timeline};
 use call::Entry;
@@ -211,6 +211,8 @@ fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Option<Compiled> 
 #[derive(Default)]
 pub(crate) struct CodeCache {
     variants: [OnceLock<Option<Compiled>>; Variant::COUNT],
+    /// The kernel in register tiles, and its loads.
+    tiled: OnceLock<(Kernel, Vec<LoadAxes>)>,
     /// The register tiles for such extents as were seen first.
     tiles: [OnceLock<(Kernel, Option<Compiled>)>; MAX_TILE_SHAPES],
 }
@@ -244,11 +246,15 @@ impl CodeCache {
     ) -> Option<(&'c Compiled, &'c Kernel)> {
         let llvm = compile::llvm(wait)?;
         let target = llvm.engine.as_ref().map(|e| e.target)?;
-        if let Some(loops) = emit::tile_shape(kernel, extents, parts, &target) {
+        let (tiled, loads) = self.tiled.get_or_init(|| {
+            let tiled = kernel.speculated().unwrap_or_else(|| kernel.clone());
+            let loads = tiled.loads();
+            (tiled, loads)
+        });
+        if let Some(loops) = emit::tile_shape(tiled, loads, extents, parts, &target) {
             for tile in &self.tiles {
                 let (shape, compiled) = tile.get_or_init(|| {
-                    let shaped = kernel.speculated().unwrap_or_else(|| kernel.clone());
-                    let shaped = Kernel { loops: loops.clone(), ..shaped };
+                    let shaped = Kernel { loops: loops.clone(), ..tiled.clone() };
                     let compiled = compile(&shaped, Variant::Scheduled, llvm);
                     (shaped, compiled)
                 });

@@ -233,3 +233,30 @@ fn guarded_windows() {
         agrees(text, &[numbers(&d, &mut r), numbers(&k, &mut r), extent(n), extent(m)]);
     }
 }
+
+/// Tiles of rows along two axes where the results of a vector are short, with all numbers of rows left over; and the next elements
+/// prefetched where rows are short.
+#[test]
+fn grouped_convolutions_and_matrices_along_axes() {
+    let convolution = "program(x: [4]f32, w: [4]f32) {
+        p: [7]f32 = generate(shape: || (extent(x, 0), extent(w, 0), sub(extent(x, 2), 2i64), sub(extent(x, 3), 2i64), extent(x, 1), 3i64, 3i64),
+          f: |%n: i64, %f: i64, %y: i64, %z: i64, %c: i64, %p: i64, %q: i64| mul(x[%n, %c, add(%y, %p), add(%z, %q)], w[%f, %c, %p, %q]))
+        a: [6]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        b: [5]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        c: [4]f32 = fold(b, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        yield c
+      }";
+    let mut r = Rng(9);
+    for [n, c, f, y, z] in [[2, 9, 32, 7, 7], [3, 8, 5, 4, 8], [2, 11, 7, 9, 3], [2, 8, 1, 1, 1], [1, 8, 13, 6, 5]] {
+        agrees(convolution, &[numbers(&[n, c, y + 2, z + 2], &mut r), numbers(&[f, c, 3, 3], &mut r)]);
+    }
+    let along = "program(u: [4]f32, a: [2]f32) {
+        p: [5]f32 = generate(shape: || (extent(u, 0), extent(a, 0), extent(u, 2), extent(u, 3), extent(u, 1)),
+          f: |%e: i64, %x: i64, %j: i64, %k: i64, %i: i64| mul(a[%x, %i], u[%e, %i, %j, %k]))
+        t: [4]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+        yield t
+      }";
+    for [e, n] in [[300, 7], [100, 13], [50, 3], [9, 20]] {
+        agrees(along, &[numbers(&[e, n, n, n], &mut r), numbers(&[n, n], &mut r)]);
+    }
+}

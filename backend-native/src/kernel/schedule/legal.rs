@@ -19,7 +19,8 @@ impl Kernel {
         if self.ordered_operation().is_some() || self.axes.is_empty() {
             return Ok(self);
         }
-        let own = |&ir::Loop { axis, step, mark }: &ir::Loop| Loop { axis, step, mark, at_most: None };
+        let own =
+            |&ir::Loop { axis, step, mark }: &ir::Loop| Loop { axis, step, mark, at_most: None, prefetches: false };
         Ok(Kernel { has_schedule: true, loops: schedule.loops().iter().map(own).collect(), ..self })
     }
 

@@ -10,12 +10,14 @@
 //! between. A rewrite that would is [`Illegal`]. Executors may ignore the loops: tiles do.
 
 mod legal;
+mod loads;
 mod speculation;
 
-use super::{AxisKind, Ix, Kernel, KernelOp, Node, Op, OpExt as _, Output, Region, Sink};
+pub(crate) use loads::LoadAxes;
+
+use super::{AxisKind, Kernel, KernelOp, Op, Output, Region, Sink};
 use crate::kernel::grouping::TERMS_PER_BLOCK;
-use acc_core::ir::{MAX_UNROLLED_COPIES, Mark, Val};
-use std::collections::HashSet;
+use acc_core::ir::{MAX_UNROLLED_COPIES, Mark};
 use std::fmt::{self, Display, Formatter};
 
 /// A loop over an axis, or over the part of it that outer loops leave.
@@ -29,6 +31,8 @@ pub(crate) struct Loop {
     pub mark: Mark,
     /// The greatest number of iterations, if the code is for such extents only; an unrolled loop has so many.
     pub at_most: Option<usize>,
+    /// Whether an iteration prefetches what the next one reads, where its lanes read adjacent elements.
+    pub prefetches: bool,
 }
 
 impl Loop {
@@ -80,7 +84,7 @@ const TILE_FOLDED: usize = TERMS_PER_BLOCK;
 
 /// The initial order of `axes` axes.
 pub(crate) fn row_major(axes: usize) -> Vec<Loop> {
-    (0..axes).map(|axis| Loop { axis, step: 1, mark: Mark::Sequential, at_most: None }).collect()
+    (0..axes).map(|axis| Loop { axis, step: 1, mark: Mark::Sequential, at_most: None, prefetches: false }).collect()
 }
 
 impl Kernel {
@@ -104,7 +108,7 @@ impl Kernel {
         if own.is_unrolled() {
             return Err(Illegal::NotInnermost);
         }
-        self.loops.insert(at, Loop { step: size, mark: Mark::Sequential, at_most: None, ..own });
+        self.loops.insert(at, Loop { step: size, mark: Mark::Sequential, at_most: None, prefetches: false, ..own });
         Ok(())
     }
 
@@ -225,18 +229,12 @@ impl Kernel {
         if !folds || !is_plain(region, true) || leaves > 2 || self.axes.last() != Some(&AxisKind::Reduction) {
             return None;
         }
-        let of_lanes = depends_on(region, lanes);
-        let shared = |axis: usize| {
-            let depends = depends_on(region, axis);
-            let nodes = || region.nodes.iter().zip(&depends);
-            if nodes().any(|(n, depends)| *depends && !n.op.regions().is_empty()) {
-                return None;
-            }
-            // A shared vector saves more than a shared scalar.
-            let loads = nodes().zip(&of_lanes).filter(|((_, depends), _)| !**depends);
-            Some(loads.map(|((n, _), of_lanes)| loads_of(n) * if *of_lanes { 2 } else { 1 }).sum::<usize>())
-        };
-        let most = (0..lanes).filter_map(|axis| Some((shared(axis)?, axis))).max()?;
+        let loads = self.loads();
+        // A shared vector saves more than a shared scalar.
+        let saved =
+            |axis: usize| loads.iter().filter(|l| !l.along[axis]).map(|l| 1 + usize::from(l.along[lanes])).sum();
+        let candidates = (0..lanes).filter(|axis| !self.branches_along(*axis));
+        let most: (usize, usize) = candidates.map(|axis| (saved(axis), axis)).max()?;
         (most.0 > 0).then_some(most.1)
     }
 }
@@ -249,35 +247,6 @@ fn is_plain(r: &Region, conditionals: bool) -> bool {
         Op::If { then, else_, .. } => conditionals && is_plain(then, false) && is_plain(else_, false),
         op => op.regions().is_empty(),
     })
-}
-
-/// The loads of a node, those in its regions included.
-fn loads_of(n: &Node) -> usize {
-    let inner = n.op.regions().into_iter().flat_map(|r| &r.nodes).map(loads_of);
-    usize::from(matches!(n.op, Op::Index(_))) + inner.sum::<usize>()
-}
-
-/// Which nodes of the outermost region depend on an axis.
-fn depends_on(region: &Region, axis: usize) -> Vec<bool> {
-    fn node(n: &Node, axis: usize, of: &mut HashSet<Val>) -> bool {
-        let mut depends =
-            n.op.index()
-                .iter()
-                .any(|i| matches!(i, Ix::Affine { axis: a, scale, .. } if *a as usize == axis && *scale != 0));
-        n.op.visit_operands(&mut |v| depends |= of.contains(&v));
-        for r in n.op.regions() {
-            for n in &r.nodes {
-                depends |= acc_core::grow_stack(|| node(n, axis, of));
-            }
-            depends |= r.results.iter().any(|v| of.contains(v));
-        }
-        if depends {
-            of.extend(n.results.iter().copied());
-        }
-        depends
-    }
-    let mut of: HashSet<Val> = HashSet::from([region.params[axis]]);
-    region.nodes.iter().map(|n| node(n, axis, &mut of)).collect()
 }
 
 #[cfg(test)]

@@ -56,7 +56,8 @@ fn axis_kind(c: &mut Cursor<'_>) -> Result<AxisKind> {
 fn one_loop(c: &mut Cursor<'_>) -> Result<Loop> {
     let acc_core::ir::Loop { axis, step, mark } = acc_core::text::one_loop(c)?;
     let at_most = if c.eat_word("of") { Some(c.natural("a number of iterations")?) } else { None };
-    Ok(Loop { axis, step, mark, at_most })
+    let prefetches = c.eat_word("prefetching");
+    Ok(Loop { axis, step, mark, at_most, prefetches })
 }
 
 fn body(c: &mut Cursor<'_>) -> Result<Body> {

@@ -124,6 +124,7 @@ impl Display for Loop {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Loop { axis, step, mark, .. } = *self;
         write!(f, "{}", acc_core::ir::Loop { axis, step, mark })?;
-        self.at_most.map_or(Ok(()), |n| write!(f, " of {n}"))
+        self.at_most.map_or(Ok(()), |n| write!(f, " of {n}"))?;
+        f.write_str(if self.prefetches { " prefetching" } else { "" })
     }
 }

@@ -268,18 +268,20 @@ struct Emitter<'a> {
     code: VectorCode,
     facts: Facts<'a>,
     scope: Scope,
-    hints: StoreHints,
+    hints: MemoryHints,
 }
 
-/// How results are stored.
+/// How memory is accessed.
 #[derive(Default)]
-struct StoreHints {
+struct MemoryHints {
     /// Whether full vectors of results are stored non-temporally.
     stream: bool,
     /// A column at which a cache line of the result's row begins; the first one, if none is known.
     line: Option<Operand>,
     /// Whether the thread's next chunk is prefetched while results are stored.
     ahead: bool,
+    /// The axis whose next index is prefetched.
+    prefetching: Option<usize>,
 }
 
 impl<'a> Emitter<'a> {
@@ -288,7 +290,7 @@ impl<'a> Emitter<'a> {
             code: VectorCode::new(Function::new(*target), width, body.relaxed),
             facts: Facts::new(body),
             scope: Scope::new(body),
-            hints: StoreHints::default(),
+            hints: MemoryHints::default(),
         }
     }
 

@@ -189,6 +189,7 @@ impl Emitter<'_> {
                 Address::Uniform(at) => Value::Uniform(self.code.f.load_element(ty, &column, at)),
                 Address::Contiguous(first, step) => {
                     self.prefetch_next_chunk(ty, &column, first);
+                    self.prefetch_next_iteration(ty, &column, first, l);
                     Value::Varying(self.code.load_contiguous(ty, &column, first, *step, good.as_ref(), INPUT_SCOPE))
                 }
                 Address::Strided(first, step) => Value::Varying(self.code.strided_load(ty, &column, first, *step)),
@@ -204,9 +205,34 @@ impl Emitter<'_> {
         if !self.hints.ahead {
             return;
         }
-        let (mem, ahead) = (stored(ty), self.code.f.arg(KernelArg::PrefetchDistance));
+        let ahead = self.code.f.arg(KernelArg::PrefetchDistance);
         let next = put!(self.code.f, "add i64 {first}, {ahead}");
-        let start = put!(self.code.f, "getelementptr {mem}, ptr {column}, i64 {next}");
+        self.prefetch_lanes(ty, column, &next);
+    }
+
+    /// Prefetches what is read here at the next index along an axis ([`Loop::prefetches`](crate::kernel::Loop)).
+    fn prefetch_next_iteration(&mut self, ty: ScalarType, column: &Operand, first: &Operand, l: &Load) {
+        let Some(axis) = self.hints.prefetching else { return };
+        let rank = l.index.len();
+        let mut next = first.clone();
+        for (dim, ix) in l.index.iter().enumerate() {
+            if let Ix::Affine { axis: over, scale, .. } = *ix
+                && over as usize == axis
+                && scale != 0
+            {
+                let stride = self.code.f.stride(l.array, dim, rank);
+                next = self.code.f.affine(&stride, scale, 0, Some(next));
+            }
+        }
+        if next != *first {
+            self.prefetch_lanes(ty, column, &next);
+        }
+    }
+
+    /// Prefetches the cache lines of as many elements as there are lanes.
+    fn prefetch_lanes(&mut self, ty: ScalarType, column: &Operand, first: &Operand) {
+        let mem = stored(ty);
+        let start = put!(self.code.f, "getelementptr {mem}, ptr {column}, i64 {first}");
         for at in (0..self.code.width.step() * ty.size()).step_by(CACHE_LINE_BYTES) {
             let p = put!(self.code.f, "getelementptr i8, ptr {start}, i64 {}", at as i64 * self.code.lane_step);
             self.code.f.w.line(format_args!("call void @llvm.prefetch.p0(ptr {p}, i32 0, i32 3, i32 1)"));

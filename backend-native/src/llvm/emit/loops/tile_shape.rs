@@ -4,22 +4,32 @@
 //! The shape changes no bit of a result: each element is folded in the same order.
 
 use crate::kernel::grouping::{MORE_TERMS_OF_LAST_BLOCK, TERMS_PER_BLOCK};
-use crate::kernel::{AxisKind, Kernel, Loop, Output};
+use crate::kernel::{AxisKind, Kernel, LoadAxes, Loop, Output};
 use crate::llvm::Target;
 use crate::llvm::emit::Width;
 use acc_core::ir::{MAX_UNROLLED_COPIES, Mark};
 
 /// The rows of a tile to choose from.
 const ROWS: [usize; 6] = [4, 6, 8, 7, 5, 3];
+/// The rows along a second axis, and those along the first one beside them.
+const SECOND_ROWS: [usize; 7] = [2, 3, 4, 5, 6, 7, 8];
 /// Vectors of a row, at most.
 const MAX_VECTORS: usize = 2;
 /// Folded loops of so many iterations are unrolled.
 const MAX_UNROLLED_ITERATIONS: usize = 16;
-/// The vectors of partial results that fit into 16 and into 32 registers.
+/// The vectors of partial results that fit into 16 and into 32 registers, beside a row of each factor, and beside one vector.
 const MAX_ACCUMULATORS: [usize; 2] = [12, 16];
-/// The time of a tile's step: two operations per vector, one of which waits for the one before in the same row; and what the
-/// loop around takes. In half cycles.
-const OPERATIONS: usize = 2;
+const MAX_ACCUMULATORS_OF_TWO_AXES: [usize; 2] = [10, 24];
+/// Two axes are in tiles if that takes less than this part of the time, for at least so many terms: of few terms, stores and
+/// addresses of many results take longer.
+const MIN_GAIN_OF_TWO_AXES: (usize, usize) = (7, 8);
+const MIN_TERMS_OF_TWO_AXES: usize = 64;
+/// What an iteration reads of an array is prefetched by the one before if it has at most so many bytes, so that both stay in L1,
+/// and is read at most so many times.
+const MAX_PREFETCHED_BYTES: usize = 20 << 10;
+const MAX_PREFETCHED_READS: usize = 2;
+/// The time of a tile's step, in half cycles: two operations and two loads are done in a cycle, an operation waits for the one
+/// before on the same results, and the loop around takes some.
 const LATENCY: usize = 8;
 const LOOP: usize = 2;
 
@@ -30,7 +40,13 @@ pub(super) fn accumulators(target: &Target) -> usize {
 
 /// The loops of register tiles of a shape for these extents; none if the kernel is not in tiles. `parts` tells whether calls fold a
 /// part of the first folded axis.
-pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target: &Target) -> Option<Vec<Loop>> {
+pub(crate) fn tile_shape(
+    kernel: &Kernel,
+    loads: &[LoadAxes],
+    extents: &[usize],
+    parts: bool,
+    target: &Target,
+) -> Option<Vec<Loop>> {
     let (tile, outer) = kernel.loops.split_last()?;
     let around: Vec<_> = outer.iter().filter(|l| l.axis == tile.axis).collect();
     let [Loop { step: full, mark: Mark::Sequential, .. }] = around[..] else { return None };
@@ -46,9 +62,8 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
     }
     let (vector, _) = Width::lanes_of(&kernel.element, target);
     let vectors = extents[lanes].div_ceil(vector).clamp(1, MAX_VECTORS);
-    let leaves: usize = kernel.outputs.iter().map(Output::leaves).sum();
-    let fits = |rows: &usize| rows * vectors * leaves <= accumulators(target);
-    let rows = ROWS.into_iter().filter(fits).min_by_key(|rows| time(extents[tile.axis], *rows, vectors))?;
+    let shape = shape((kernel, loads), extents, [tile.axis, lanes], vectors, target)?;
+    let rows = shape.rows;
     let mut loops = kernel.loops.clone();
     loops.iter_mut().filter(|l| l.axis == tile.axis && l.step == *full).for_each(|l| l.step = rows);
     let first = kernel.axes.len() - kernel.folded();
@@ -59,6 +74,11 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
         !((l.axis == first && !parts && is_one(terms)) || (l.axis == lanes && is_one(l.step)))
     });
     let mut copies = rows;
+    if let Some((axis, rows)) = shape.second {
+        loops.iter_mut().filter(|l| l.axis == axis).for_each(|l| l.step = rows);
+        loops.insert(loops.len() - 1, Loop { axis, ..*tile });
+        copies *= rows;
+    }
     for axis in (first..kernel.axes.len()).rev() {
         let n = extents[axis];
         copies = copies.saturating_mul(n);
@@ -73,24 +93,170 @@ pub(crate) fn tile_shape(kernel: &Kernel, extents: &[usize], parts: bool, target
     if extents[lanes] <= MAX_VECTORS * vector {
         let own = loops.iter_mut().filter(|l| l.axis == lanes && l.step == 1);
         own.for_each(|l| l.at_most = Some(vectors * vector));
+        if let Some(l) = prefetching(&loops, loads, extents, lanes) {
+            loops[l].prefetches = true;
+        }
     }
     Some(loops)
 }
 
-/// The time that tiles of so many rows take for all rows, per folded element and vectors of lanes.
-fn time(all: usize, rows: usize, vectors: usize) -> usize {
-    let tile = |rows: usize| (rows * vectors * OPERATIONS).max(LATENCY) + LOOP;
-    let mut time = all / rows * tile(rows);
+/// How many rows a tile has.
+struct TileShape {
+    rows: usize,
+    /// A second axis with rows of its own.
+    second: Option<(usize, usize)>,
+}
+
+/// The shape that takes the least time. Where the lanes are no more than a vector, a tile may have rows along a second axis, too, so
+/// that what is loaded for one of them serves the rows of the other one.
+fn shape(
+    (kernel, loads): (&Kernel, &[LoadAxes]),
+    extents: &[usize],
+    [axis, lanes]: [usize; 2],
+    vectors: usize,
+    target: &Target,
+) -> Option<TileShape> {
+    let leaves: usize = kernel.outputs.iter().map(Output::leaves).sum();
+    let has_many = usize::from(target.registers() > 16);
+    let fits = |rows: &usize| rows * vectors * leaves <= MAX_ACCUMULATORS[has_many];
+    let time = |second: usize, rows: [usize; 2]| {
+        let axes = [axis, second];
+        let steps = Steps { loads, axes, lanes, vectors };
+        steps.time(axes.map(|axis| extents[axis]), rows)
+    };
+    let of_one = |rows: usize| Steps { loads, axes: [axis, axis], lanes, vectors }.time([extents[axis], 1], [rows, 1]);
+    let rows = ROWS.into_iter().filter(fits).min_by_key(|rows| of_one(*rows))?;
+    let one = TileShape { rows, second: None };
+    let terms: usize = extents[kernel.axes.len() - kernel.folded()..].iter().product();
+    if vectors > 1 || terms < MIN_TERMS_OF_TWO_AXES {
+        return Some(one);
+    }
+    let is_candidate = |second: &usize| {
+        let own: Vec<_> = kernel.loops.iter().filter(|l| l.axis == *second).collect();
+        matches!(own[..], [Loop { step: 1, mark: Mark::Sequential, .. }])
+            && ![axis, lanes].contains(second)
+            && kernel.axes[*second] == AxisKind::Parallel
+            && !kernel.branches_along(*second)
+    };
+    let fits = |[a, b]: &[usize; 2]| a * b * leaves <= MAX_ACCUMULATORS_OF_TWO_AXES[has_many];
+    let pairs = SECOND_ROWS.into_iter().flat_map(|a| SECOND_ROWS.map(|b| [a, b])).filter(fits);
+    let pairs: Vec<[usize; 2]> = pairs.collect();
+    let shapes = (0..kernel.axes.len()).filter(is_candidate).flat_map(|second| pairs.iter().map(move |p| (second, *p)));
+    let shapes = shapes.map(|(second, rows)| (time(second, rows), second, rows));
+    let Some((time, second, [rows, of_second])) = shapes.min_by_key(|(time, ..)| *time) else { return Some(one) };
+    let (part, of) = MIN_GAIN_OF_TWO_AXES;
+    let pays = time * of < of_one(one.rows) * extents[second] * part;
+    Some(if pays { TileShape { rows, second: Some((second, of_second)) } } else { one })
+}
+
+/// The loop whose iterations prefetch what the next one reads: the outermost one, over short rows that are far apart. Hardware
+/// prefetchers do not follow those.
+fn prefetching(loops: &[Loop], loads: &[LoadAxes], extents: &[usize], lanes: usize) -> Option<usize> {
+    let outermost = loops.first().filter(|l| l.step == 1 && l.axis != lanes)?.axis;
+    let streamed = |load: &LoadAxes| {
+        let again = loops.iter().filter(|l| !load.along[l.axis] && l.mark != Mark::Unrolled);
+        let reads: usize = again.map(|l| extents[l.axis].div_ceil(l.step)).product();
+        let inside = (0..extents.len()).filter(|axis| *axis != outermost && load.along[*axis]);
+        let bytes = inside.map(|axis| extents[axis]).fold(load.bytes, usize::saturating_mul);
+        load.along[lanes] && load.along[outermost] && reads <= MAX_PREFETCHED_READS && bytes <= MAX_PREFETCHED_BYTES
+    };
+    let mut moving = loads.iter().filter(|load| load.along[lanes] && load.along[outermost]).peekable();
+    (moving.peek().is_some() && moving.all(streamed)).then_some(0)
+}
+
+/// What tiles compute and load for a folded element.
+struct Steps<'a> {
+    loads: &'a [LoadAxes],
+    /// The axes of the rows: both the same if there is one.
+    axes: [usize; 2],
+    lanes: usize,
+    /// Vectors of a row.
+    vectors: usize,
+}
+
+impl Steps<'_> {
+    /// The time of all tiles, per folded element and vectors of lanes.
+    fn time(&self, all: [usize; 2], rows: [usize; 2]) -> usize {
+        let [a, b] = [0, 1].map(|k| tiles(all[k], rows[k]));
+        a.iter().flat_map(|a| b.iter().map(move |b| (a, b))).map(|((m, a), (n, b))| m * n * self.tile([*a, *b])).sum()
+    }
+
+    /// The time of a tile.
+    fn tile(&self, rows: [usize; 2]) -> usize {
+        let load = |l: &LoadAxes| {
+            let times = |axis: usize, n: usize| if l.along[axis] { n } else { 1 };
+            times(self.axes[0], rows[0]) * times(self.axes[1], rows[1]) * times(self.lanes, self.vectors)
+        };
+        let loads: usize = self.loads.iter().map(load).sum();
+        let operations = rows[0] * rows[1] * self.vectors;
+        operations.max(loads).max(LATENCY) + LOOP
+    }
+}
+
+/// How many tiles of which numbers of rows there are.
+fn tiles(all: usize, rows: usize) -> Vec<(usize, usize)> {
+    let mut tiles = vec![(all / rows, rows)];
     let mut left = all % rows;
     for size in rests(rows) {
-        time += left / size * tile(size);
+        tiles.push((left / size, size));
         left %= size;
     }
-    time
+    tiles
 }
 
 /// The rows of the tiles behind the last full one.
 pub(super) fn rests(rows: usize) -> impl Iterator<Item = usize> {
     // Half of two or three rows is one.
     [rows / 2, 1].into_iter().skip(usize::from(rows < 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lower::of_text;
+
+    /// The loops for these extents, with 32 registers of 64 bytes.
+    fn loops(text: &str, extents: &[usize]) -> String {
+        let plan = of_text("test", text);
+        let kernel = &plan.launches().next().unwrap().kernel;
+        let target = Target { register: 64, splats: true };
+        let loops = tile_shape(kernel, &kernel.loads(), extents, false, &target).unwrap();
+        loops.iter().map(Loop::to_string).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn filters_and_rows_share_loads() {
+        let text = "program(x: [4]f64, w: [4]f64) {
+            p: [7]f64 = generate(shape: || (extent(x, 0), extent(w, 0), extent(x, 2), extent(x, 3), extent(x, 1), 3i64, 3i64),
+              f: |%n: i64, %f: i64, %y: i64, %z: i64, %c: i64, %p: i64, %q: i64|
+                mul(x[%n, %c, add(%y, %p), add(%z, %q)], w[%f, %c, %p, %q]))
+            a: [6]f64 = fold(p, f: |%x: f64, %y: f64| add(%x, %y), init: || 0.0f64)
+            b: [5]f64 = fold(a, f: |%x: f64, %y: f64| add(%x, %y), init: || 0.0f64)
+            c: [4]f64 = fold(b, f: |%x: f64, %y: f64| add(%x, %y), init: || 0.0f64)
+            yield c
+          }";
+        assert_eq!(
+            loops(text, &[32, 32, 7, 7, 32, 3, 3]),
+            "i0, i2 by 7, i1 by 3, i3 of 8, i4, i5, unrolled i6 of 3, unrolled i2, unrolled i1"
+        );
+        // Rows of two vectors share loads enough.
+        let wide = loops(text, &[32, 32, 7, 16, 32, 3, 3]);
+        assert_eq!(wide, "i0, i2, i1 by 8, i3 of 16, i4, i5, unrolled i6 of 3, unrolled i1");
+        let few = [32, 32, 7, 7, 2, 3, 3];
+        assert_eq!(loops(text, &few), "i0, i2, i1 by 8, i3 of 8, i4, i5, unrolled i6 of 3, unrolled i1");
+    }
+
+    #[test]
+    fn short_rows_of_the_next_element_are_prefetched() {
+        let text = "program(u: [4]f64, a: [2]f64) {
+            p: [5]f64 = generate(shape: || (extent(u, 0), extent(a, 0), extent(u, 2), extent(u, 3), extent(u, 1)),
+              f: |%e: i64, %x: i64, %j: i64, %k: i64, %i: i64| mul(a[%x, %i], u[%e, %i, %j, %k]))
+            t: [4]f64 = fold(p, f: |%x: f64, %y: f64| add(%x, %y), init: || 0.0f64)
+            yield t
+          }";
+        let prefetching = "i0 prefetching, i2, i1 by 7, i3 of 8, unrolled i4 of 7, unrolled i1";
+        assert_eq!(loops(text, &[100, 7, 7, 7, 7]), prefetching);
+        // Elements too large for L1.
+        assert_eq!(loops(text, &[100, 7, 40, 16, 16]), "i0, i2, i1 by 7, i3 of 16, i4, unrolled i1");
+    }
 }

@@ -109,6 +109,7 @@ impl<'a> Emitter<'a> {
             nodes[*depth].push(n);
         }
         self.scope.axes = vec![Axis::Uniform(Operand::int(0)); rank];
+        self.hints.prefetching = kernel.loops.iter().find(|l| l.prefetches).map(|l| l.axis);
         nodes[0].iter().for_each(|n| self.node(n));
         self.code.bail_out_on_fault();
         let mut ranges = Vec::new();
