@@ -35,7 +35,8 @@ fn floats_are_added_in_the_order_that_is_written_by_hand() {
         let sums = |xs: Acc<Vector<f32>>, rows: Acc<Matrix<f32>>| {
             let all = xs.map(|x| x + 0.5).fold(0.25, |a, b| a + b).schedule(|s, [k]| {
                 let tiles = s.regroup(k, per_tile);
-                s.parallel(tiles);
+                let (outer, inner) = s.split(tiles, 16);
+                s.order(&[outer, k, inner]).parallel(outer).vectorize(inner);
             });
             let each = rows.fold1(|a, b| a + b).schedule(|s, [i, k]| {
                 let tiles = s.regroup(k, per_tile);
