@@ -75,7 +75,7 @@ fn derivatives_go_through_schedules() {
 fn steps_that_cannot_be_done() {
     let other = std::cell::Cell::new(None);
     let _ = Schedule::new(|_, [i]| other.set(Some(i)));
-    let cases: [(Schedule, &str); 19] = [
+    let cases: [(Schedule, &str); 26] = [
         (
             Schedule::new(|s, [i, _]| _ = s.split(i, 0)),
             "`split` of `i0` into tiles of 0: a tile has at least 2 iterations in [i0, i0, i1]",
@@ -163,6 +163,46 @@ fn steps_that_cannot_be_done() {
             Schedule::new(|s, [_, _]| _ = s.within(2)),
             "within 2 loops: an array is computed inside of the first loop of its reader, or of none in [i0, i1]",
         ),
+        (
+            Schedule::new(|s, [_, _, k]| _ = s.regroup(k, 1)),
+            "`regroup i2 by 1`: a partial result has at least 2 terms in [i0, i1, i2, i3]",
+        ),
+        (
+            Schedule::new(|s, [_, _, k]| {
+                let (_, k) = s.split(k, 8);
+                s.regroup(k, 2);
+            }),
+            "`regroup` of `i2`: there are several loops over i2; split them afterwards in [i0, i1, i2 by 8, i2]",
+        ),
+        (
+            Schedule::new(|s, [_, _, k]| {
+                let tiles = s.regroup(k, 8);
+                s.regroup(tiles, 2);
+            }),
+            "`regroup` of `i2`: there are partial results already, `regroup i2 by 8` in [i0, i1, i2, i3]",
+        ),
+        (
+            Schedule::new(|s, [_, _, k]| {
+                s.regroup(k, 8);
+                s.within(1);
+            }),
+            "`regroup i2 by 8`: an array within the loops of its reader is folded in order in [i0, i1, i2, i3]",
+        ),
+        (
+            Schedule::new(|s, [_, _, k]| {
+                let tiles = s.regroup(k, 8);
+                s.merge(tiles, k);
+            }),
+            "`merge` of `i2` and `i3`: the second one must be over the same axis, directly within in [i0, i1, i2, i3]",
+        ),
+        (
+            Schedule::new(|s, [_, j, _]| _ = s.regroup(j, 8)),
+            "`regroup i1 by 8`: i1 is an axis of the array and is not folded in [i0, i1, i2, i3] regroup i1 by 8",
+        ),
+        (
+            Schedule::new(|s, [_, _, _, l]| _ = s.regroup(l, 8)),
+            "`regroup i3 by 8`: only the outermost axis that is folded has partial results, i2 in [i0, i1, i2, i3, i4] regroup i3 by 8",
+        ),
         (Schedule::new(|_, [_]| {}), "it has 1 axes, but the array has 2 of its own in [i0]"),
         (Schedule::new(|_, [_, _]| {}).then(|_, [_, _, _]| {}), "the steps take 3 loops, but there are 2 in [i0, i1]"),
     ];
@@ -170,14 +210,21 @@ fn steps_that_cannot_be_done() {
         assert_eq!(refused(&schedule), want);
         assert_eq!(schedule.to_string(), {
             let (why, loops) = want.rsplit_once(" in ").expect("why, and the loops");
-            if why.starts_with("it has") { loops.to_string() } else { format!("{loops}: {why}") }
+            let of_the_array = why.starts_with("it has") || loops.contains("regroup");
+            if of_the_array { loops.to_string() } else { format!("{loops}: {why}") }
         });
     }
 }
 
 #[test]
 fn schedules_as_text() {
-    for text in ["[]", "[i0]", "[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]", "[i0] within 1"] {
+    for text in [
+        "[]",
+        "[i0]",
+        "[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]",
+        "[i0] within 1",
+        "[lanes i0, i1] regroup i0 by 256",
+    ] {
         assert_eq!(text.parse::<Schedule>().expect("a schedule").to_string(), text);
     }
     let wrong = [
@@ -191,6 +238,16 @@ fn schedules_as_text() {
         (
             "[i0] within 2",
             "schedule:1:1: within 2 loops: an array is computed inside of the first loop of its reader, or of none",
+        ),
+        (
+            "[i0, i1] regroup i0",
+            "schedule:1:20: expected `by`, and the terms of a partial result, found the end of the text",
+        ),
+        ("[i0, i1] regroup i0 by 1", "schedule:1:1: `regroup i0 by 1`: a partial result has at least 2 terms"),
+        ("[i0] regroup i0 by 8", "schedule:1:1: `regroup i0 by 8`: there is no loop over the terms of a tile, i1"),
+        (
+            "[i0, i1] regroup i0 by 8 within 1",
+            "schedule:1:1: `regroup i0 by 8`: an array within the loops of its reader is folded in order",
         ),
         ("i0", "schedule:1:1: expected `[`, found `i0`"),
     ];
@@ -218,5 +275,7 @@ fn programs_with_schedules_as_text() {
     assert!(verify(&good, None).is_ok());
     assert_ne!(good, read("[i0, i1]").expect("a program"));
     let error = verify(&read("[i0]").expect("a program"), None).expect_err("a wrong program");
-    assert!(error.to_string().contains("a schedule of 1 axes for an array of rank 2"), "{error}");
+    assert!(error.to_string().contains("it has 1 axes, but the array has 2 of its own"), "{error}");
+    let error = verify(&read("[i0, i1, i2] regroup i0 by 8").expect("a program"), None).expect_err("a wrong program");
+    assert!(error.to_string().contains("`regroup i0 by 8`: i0 is an axis of the array and is not folded"), "{error}");
 }

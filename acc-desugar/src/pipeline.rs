@@ -1,7 +1,7 @@
 //! The passes of each executor, in order.
 //!
 //! ```text
-//!                                                   ┌ sink_transposes ─ separate_schedules ─ canonical ─ fuse ─ lower
+//!                                                   ┌ sink_transposes ─ separate_schedules ─ regroup ─ canonical ─ fuse ─ lower
 //! conjugate ─ differentiate ─ scan_segments ─ simplify                                              native code and tiles
 //!                                                   └ flatten ─ rewrite_graph ─ plan                graphs, run by libtorch
 //! ```
@@ -21,7 +21,7 @@
 //! Derivatives are expanded early, so that nothing else knows of them, but after operators became sums, whose derivatives are simple. Segmented folds are replaced before simplification, since what replaces them is simplified, too.
 
 use crate::pass::{Pass, Run, Stage};
-use crate::passes::{conjugate, differentiate, scan_segments, separate_schedules, simplify, sink_transposes};
+use crate::passes::{conjugate, differentiate, regroup, scan_segments, separate_schedules, simplify, sink_transposes};
 use crate::settings::{Faults, Rules, Settings};
 use crate::{flatten, fuse, graph};
 use acc_core::ir::Program;
@@ -29,8 +29,18 @@ use acc_core::{Error, RunLimits};
 use std::borrow::Cow;
 
 /// The passes of the native executor.
-pub const NATIVE: &[Pass] =
-    &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, SINK_TRANSPOSES, SEPARATE_SCHEDULES, CANONICAL, FUSE, LOWER];
+pub const NATIVE: &[Pass] = &[
+    CONJUGATE,
+    DIFFERENTIATE,
+    SCAN_SEGMENTS,
+    SIMPLIFY,
+    SINK_TRANSPOSES,
+    SEPARATE_SCHEDULES,
+    REGROUP,
+    CANONICAL,
+    FUSE,
+    LOWER,
+];
 
 /// Those of its run after a fault.
 pub const NATIVE_EXACT: &[Pass] = &[DIFFERENTIATE_EXACT, SCAN_SEGMENTS, FUSE, LOWER];
@@ -121,6 +131,14 @@ const SEPARATE_SCHEDULES: Pass = Pass {
     before: PROGRAMS,
     after: "V1 to V10; an array has one schedule at most",
     run: Run::Program(separate_schedules::pass),
+};
+
+const REGROUP: Pass = Pass {
+    name: "regroup",
+    what: "folds by partial results, where a schedule says so, become folds of folds",
+    before: "V1 to V10; an array has one schedule at most",
+    after: "V1 to V10; no schedule has partial results",
+    run: Run::Program(regroup::pass),
 };
 
 const CANONICAL: Pass = Pass {

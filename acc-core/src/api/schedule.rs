@@ -3,7 +3,7 @@
 use super::{Acc, Array, Elt, Shape};
 use crate::builder::AccOp;
 use crate::error::{BuildError, Error};
-use crate::ir::{self, ArrayOp, Loc, Loop, Mark};
+use crate::ir::{self, ArrayOp, Loc, Loop, Mark, Regroup};
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -26,6 +26,8 @@ pub struct Nest {
     /// The loops, outermost first.
     loops: Vec<(LoopVar, Loop)>,
     made: usize,
+    /// The partial results that they are of.
+    regroup: Option<Regroup>,
     /// How many loops of the reader are around them.
     within: usize,
     /// What is wrong with the first step that cannot be done.
@@ -40,7 +42,8 @@ impl Nest {
         let id = NESTS.fetch_add(1, Ordering::Relaxed);
         let loops: Vec<(LoopVar, Loop)> =
             of.loops().iter().enumerate().map(|(number, l)| (LoopVar { nest: id, number }, *l)).collect();
-        Nest { id, made: loops.len(), loops, within: of.reader_loops(), wrong: None }
+        let (regroup, within) = (of.regrouped(), of.reader_loops());
+        Nest { id, made: loops.len(), loops, regroup, within, wrong: None }
     }
 
     /// The loops, outermost first.
@@ -229,6 +232,41 @@ impl Nest {
         self
     }
 
+    /// Folds by partial results of `terms` terms each (`rfactor` of Halide): consecutive terms in tiles, each in order; then the partial
+    /// results, in order, and last the terms that no full tile has. `var` is the one loop over the outermost axis that is folded. It
+    /// becomes the loop over the terms of a tile, within the loop that is the result, which is over the tiles: an axis that
+    /// is not folded, and may be vectorized, run on threads and moved anywhere. This is the one step that rounds otherwise.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let sum = use_(&Vector::from([1, 2, 3, 4, 5])).sum().schedule(|s, [k]| {
+    ///     let tiles = s.regroup(k, 2);
+    ///     s.vectorize(tiles);
+    /// });
+    /// assert_eq!(Interpreter::new().run(sum)?.value(), 15);
+    /// # Ok::<(), acc_core::Error>(())
+    /// ```
+    pub fn regroup(&mut self, var: LoopVar, terms: usize) -> LoopVar {
+        let tiles = self.new_var();
+        let Some(at) = self.find(var, "regroup") else { return tiles };
+        let own = self.loops[at].1;
+        let wrong = match self.regroup {
+            Some(before) => Some(format!("there are partial results already, `{before}`")),
+            None if self.loops.iter().filter(|(_, l)| l.axis == own.axis).count() > 1 => {
+                Some(format!("there are several loops over i{}; split them afterwards", own.axis))
+            }
+            None => None,
+        };
+        if let Some(wrong) = wrong {
+            self.fail(|| format!("`regroup` of `{own}`: {wrong}"));
+            return tiles;
+        }
+        self.loops.iter_mut().filter(|(_, l)| l.axis >= own.axis).for_each(|(_, l)| l.axis += 1);
+        self.loops.insert(at, (tiles, Loop { axis: own.axis, step: 1, mark: Mark::Sequential }));
+        self.regroup = Some(Regroup { axis: own.axis, terms });
+        tiles
+    }
+
     fn mark(&mut self, var: LoopVar, mark: Mark, step: &str) -> &mut Nest {
         if let Some(at) = self.find(var, step) {
             let own = &mut self.loops[at].1;
@@ -248,7 +286,10 @@ impl Nest {
         let shown = loops.iter().map(Loop::to_string).collect::<Vec<_>>().join(", ");
         let made = match self.wrong {
             Some(why) => Err(why),
-            None => ir::Schedule::new(loops).and_then(|schedule| schedule.within(self.within)),
+            None => {
+                let schedule = ir::Schedule::new(loops).and_then(|schedule| schedule.regroup(self.regroup));
+                schedule.and_then(|schedule| schedule.within(self.within))
+            }
         };
         made.map_err(|why| Wrong { why, loops: format!("[{shown}]") })
     }
@@ -392,11 +433,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     pub fn scheduled(&self, schedule: &Schedule) -> Acc<Array<Sh, E>> {
         let loc = Loc::caller();
         let fits = match &schedule.0 {
-            Ok(s) if s.axes() >= Sh::RANK => Ok(s),
-            Ok(s) => Err(Wrong {
-                why: format!("it has {} axes, but the array has {} of its own", s.axes(), Sh::RANK),
-                loops: s.to_string(),
-            }),
+            Ok(s) => s.check_rank(Sh::RANK).map(|()| s).map_err(|why| Wrong { why, loops: s.to_string() }),
             Err(wrong) => Err(Wrong::clone(wrong)),
         };
         Acc::new(

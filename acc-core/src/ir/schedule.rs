@@ -2,6 +2,8 @@
 //!
 //! A schedule says in which order the points of an array's index space are computed, and how: it never says what is computed. Its
 //! axes are those of the array, then those that are folded to make it, both outermost first. See [`Acc::schedule`](crate::Acc::schedule).
+//!
+//! One thing that it may say is more than an order: that a fold is one of partial results ([`Regroup`]).
 
 use super::{ArrayId, ArrayOp, Names, Program, Stmt};
 use smallvec::smallvec;
@@ -50,17 +52,29 @@ impl Mark {
     }
 }
 
+/// A fold by partial results: consecutive terms are folded in tiles, each in order; then the partial results are, in order, and last
+/// the terms that no full tile has. The loops are those of the partial results.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Regroup {
+    /// The axis of the tiles, the first one after those of the array; the terms of a tile are along the next one.
+    pub axis: usize,
+    /// The terms of a tile.
+    pub terms: usize,
+}
+
 /// The loops that compute an array, outermost first.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Schedule {
     loops: Vec<Loop>,
+    regroup: Option<Regroup>,
     within: usize,
 }
 
 impl Schedule {
     /// One loop for each of so many axes, outermost first.
     pub fn row_major(axes: usize) -> Schedule {
-        Schedule { loops: (0..axes).map(|axis| Loop { axis, step: 1, mark: Mark::Sequential }).collect(), within: 0 }
+        let loops = (0..axes).map(|axis| Loop { axis, step: 1, mark: Mark::Sequential }).collect();
+        Schedule { loops, regroup: None, within: 0 }
     }
 
     /// The same loops inside of the first so many loops of the kernel that reads the array: what an iteration of these reads is computed
@@ -72,7 +86,57 @@ impl Schedule {
                 "within {loops} loops: an array is computed inside of the first loop of its reader, or of none"
             ));
         }
-        Ok(Schedule { within: loops, ..self })
+        let schedule = Schedule { within: loops, ..self };
+        schedule.check_partial_results()?;
+        Ok(schedule)
+    }
+
+    /// The same loops for partial results of a fold. The error says why that is impossible: tiles of less than two terms, axes that the
+    /// loops do not have, or an array that is computed inside of a loop of its reader.
+    pub fn regroup(self, regroup: Option<Regroup>) -> Result<Schedule, String> {
+        let schedule = Schedule { regroup, ..self };
+        schedule.check_partial_results()?;
+        Ok(schedule)
+    }
+
+    /// The partial results that the loops are of, if the array is folded by such.
+    pub fn regrouped(&self) -> Option<Regroup> {
+        self.regroup
+    }
+
+    /// The loops alone.
+    #[must_use]
+    pub fn of_partial_results(&self) -> Schedule {
+        Schedule { loops: self.loops.clone(), regroup: None, within: 0 }
+    }
+
+    fn check_partial_results(&self) -> Result<(), String> {
+        let Some(regroup) = self.regroup else { return Ok(()) };
+        let Regroup { axis, terms } = regroup;
+        if terms < 2 {
+            return Err(format!("`{regroup}`: a partial result has at least 2 terms"));
+        }
+        if axis.saturating_add(1) >= self.axes() {
+            return Err(format!("`{regroup}`: there is no loop over the terms of a tile, i{}", axis.saturating_add(1)));
+        }
+        if self.within > 0 {
+            return Err(format!("`{regroup}`: an array within the loops of its reader is folded in order"));
+        }
+        Ok(())
+    }
+
+    /// Whether an array of this rank may have it, whatever computes the array. The error says why not.
+    pub fn check_rank(&self, rank: usize) -> Result<(), String> {
+        if self.axes() < rank {
+            return Err(format!("it has {} axes, but the array has {rank} of its own", self.axes()));
+        }
+        match self.regroup {
+            Some(r) if r.axis < rank => Err(format!("`{r}`: i{} is an axis of the array and is not folded", r.axis)),
+            Some(r) if r.axis > rank => {
+                Err(format!("`{r}`: only the outermost axis that is folded has partial results, i{rank}"))
+            }
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// How many loops of the kernel that reads the array are around its own.
@@ -94,7 +158,7 @@ impl Schedule {
         if let Some(axis) = none {
             return Err(format!("there is no loop over i{axis}"));
         }
-        let schedule = Schedule { loops, within: 0 };
+        let schedule = Schedule { loops, regroup: None, within: 0 };
         (0..axes).try_for_each(|axis| schedule.check_axis(axis))?;
         schedule.check_marks()?;
         Ok(schedule)
@@ -146,6 +210,36 @@ impl Schedule {
             return Err(format!("unrolled loops of {copies} points together, of at most {MAX_UNROLLED_COPIES}"));
         }
         Ok(())
+    }
+
+    /// Random loops over so many axes, for tests of executors; none if they are no nest. `below` draws a number below another one, which
+    /// is at least 1.
+    pub fn random(axes: usize, below: &mut dyn FnMut(usize) -> usize) -> Option<Schedule> {
+        const TILES: [usize; 5] = [2, 3, 4, 8, 64];
+        let mut loops = Schedule::row_major(axes).loops;
+        if loops.is_empty() {
+            return None;
+        }
+        for _ in 0..below(4) {
+            let at = below(loops.len());
+            let own = *loops.get(at)?;
+            let step = own.step.checked_mul(*TILES.get(below(TILES.len()))?)?;
+            loops.insert(at, Loop { step, ..own });
+        }
+        for _ in 0..below(6) {
+            let n = loops.len();
+            loops.swap(below(n), below(n));
+        }
+        let unrolled = loops.len().saturating_sub(below(3));
+        loops.iter_mut().skip(unrolled).for_each(|l| l.mark = Mark::Unrolled);
+        let threads = below(3);
+        loops.iter_mut().take(threads).for_each(|l| l.mark = Mark::Threads);
+        let at = below(loops.len());
+        let lanes = loops.get_mut(at).filter(|l| l.mark == Mark::Sequential);
+        if let (Some(lanes), 0) = (lanes, below(2)) {
+            lanes.mark = Mark::Lanes;
+        }
+        Schedule::new(loops).ok()
     }
 
     /// The iterations of a loop over a full tile; none if it runs to the end of its axis.
@@ -200,7 +294,15 @@ impl Display for Loop {
     }
 }
 
-/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, or `[i0, lanes i1] within 1`, as in the text form of programs.
+/// `regroup i1 by 256`: the axis of the tiles, and the terms of each.
+impl Display for Regroup {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "regroup i{} by {}", self.axis, self.terms)
+    }
+}
+
+/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, `[i0, lanes i1] within 1`, or `[lanes i0, i1] regroup i0 by 256`, as in the
+/// text form of programs.
 impl Display for Schedule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;
@@ -208,6 +310,9 @@ impl Display for Schedule {
             write!(f, "{}{l}", if k > 0 { ", " } else { "" })?;
         }
         f.write_str("]")?;
+        if let Some(regroup) = self.regroup {
+            write!(f, " {regroup}")?;
+        }
         if self.within > 0 { write!(f, " within {}", self.within) } else { Ok(()) }
     }
 }

@@ -2,16 +2,26 @@
 
 use super::cursor::Cursor;
 use crate::error::Error;
-use crate::ir::{Loop, Mark, Schedule};
+use crate::ir::{Loop, Mark, Regroup, Schedule};
 
-/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, `[i0, lanes i1] within 1`
+/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, `[i0, lanes i1] within 1`, `[lanes i0, i1] regroup i0 by 256`
 pub(super) fn schedule(c: &mut Cursor<'_>) -> Result<Schedule, Error> {
     let token = c.token().clone();
     c.expect('[')?;
     let loops = c.list(']', one_loop)?;
-    let schedule = Schedule::new(loops).or_else(|why| c.error_at(&token, why))?;
+    let regroup = if c.eat_word("regroup") { Some(regroup(c)?) } else { None };
     let within = if c.eat_word("within") { c.natural("a number of loops")? } else { 0 };
-    schedule.within(within).or_else(|why| c.error_at(&token, why))
+    let schedule = Schedule::new(loops).and_then(|s| s.regroup(regroup)).and_then(|s| s.within(within));
+    schedule.or_else(|why| c.error_at(&token, why))
+}
+
+/// `i1 by 256`
+fn regroup(c: &mut Cursor<'_>) -> Result<Regroup, Error> {
+    let axis = axis(c)?;
+    if !c.eat_word("by") {
+        return c.expected("`by`, and the terms of a partial result");
+    }
+    Ok(Regroup { axis, terms: c.natural("a number of terms")? })
 }
 
 /// A schedule as a text of its own.
@@ -22,11 +32,15 @@ pub fn schedule_of(text: &str) -> Result<Schedule, Error> {
 /// A loop: `unrolled i0`, `i1 by 64`.
 pub fn one_loop(c: &mut Cursor<'_>) -> Result<Loop, Error> {
     let marked = Mark::ALL.into_iter().find(|mark| mark.word().is_some_and(|word| c.eat_word(word)));
-    let axis = match c.peek_word().and_then(|w| w.strip_prefix('i')).and_then(|n| n.parse().ok()) {
-        Some(axis) => axis,
-        None => return c.expected("an axis, as in `i0`"),
-    };
-    c.word("an axis")?;
+    let axis = axis(c)?;
     let step = if c.eat_word("by") { c.natural("a number of points")? } else { 1 };
     Ok(Loop { axis, step, mark: marked.unwrap_or_default() })
+}
+
+/// `i0`
+fn axis(c: &mut Cursor<'_>) -> Result<usize, Error> {
+    match c.peek_word().and_then(|w| w.strip_prefix('i')).and_then(|n| n.parse().ok()) {
+        Some(axis) => c.word("an axis").map(|_| axis),
+        None => c.expected("an axis, as in `i0`"),
+    }
 }

@@ -225,9 +225,9 @@ impl<'a> Scope<'a> {
             ArrayOp::Compute { xs, schedule } => {
                 let t = self.ty(*xs, site)?;
                 let axes = schedule.as_ref().map_or(t.rank, Schedule::axes);
-                site.check((t.rank..=MAX_RANK).contains(&axes), "V7", || {
-                    format!("a schedule of {axes} axes for an array of rank {}", t.rank)
-                })?;
+                site.check(axes <= MAX_RANK, "V7", || format!("a schedule of {axes} axes, of at most {MAX_RANK}"))?;
+                let fits = schedule.as_ref().map_or(Ok(()), |schedule| schedule.check_rank(t.rank));
+                fits.or_else(|why| site.fail("V7", format!("a schedule of it cannot be: {why}")))?;
                 one(t.rank, t.elt.clone())
             }
             ArrayOp::Foreign { function, xs, fallback } => {

@@ -89,8 +89,8 @@ pub struct Checked {
     pub findings: Findings,
 }
 
-/// Checks so many programs, of a seed and those that follow it, on so many threads, until there are too many
-/// differences. After the last seed comes 0. `watch` is told of each program how many were begun before it, and where
+/// Checks so many programs, of a seed and those that follow it, each under the variation of its number, on so many threads, until there
+/// are too many differences. After the last seed comes 0. `watch` is told of each program how many were begun before it, and where
 /// executors differ on it.
 pub fn run(
     oracle: &Oracle,
@@ -98,6 +98,7 @@ pub fn run(
     programs: u64,
     jobs: usize,
     most_differences: usize,
+    vary: fn(u64) -> Variation,
     watch: impl Fn(u64, &[Difference]) + Sync,
 ) -> (Statistics, Vec<Difference>) {
     let (next, stop) = (AtomicU64::new(0), AtomicBool::new(false));
@@ -114,7 +115,7 @@ pub fn run(
                     if done % PROGRAMS_IN_CACHES == 0 {
                         oracle.clear_caches();
                     }
-                    let differences = one(oracle, first.wrapping_add(done), &mut statistics);
+                    let differences = one(oracle, first.wrapping_add(done), vary, &mut statistics);
                     watch(done, &differences);
                     if !differences.is_empty() {
                         let mut total = total.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -129,8 +130,8 @@ pub fn run(
     total.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
-fn one(oracle: &Oracle, seed: u64, statistics: &mut Statistics) -> Vec<Difference> {
-    let (mode, variation) = (mode_of(seed), Variation::draw(seed / 6));
+fn one(oracle: &Oracle, seed: u64, vary: fn(u64) -> Variation, statistics: &mut Statistics) -> Vec<Difference> {
+    let (mode, variation) = (mode_of(seed), vary(seed / 6));
     let (text, checked) = check(oracle, Choices::seeded(seed), mode, variation);
     let difference =
         |executor: String, variation, why| Difference { seed, text: text.clone(), executor, variation, mode, why };
@@ -141,6 +142,7 @@ fn one(oracle: &Oracle, seed: u64, statistics: &mut Statistics) -> Vec<Differenc
             statistics.valid += u64::from(findings.valid);
             statistics.elements += findings.elements;
             statistics.excluded += findings.excluded;
+            findings.schedules.iter().for_each(|kind| *statistics.schedules.entry(kind).or_default() += 1);
             findings.differences.into_iter().map(|(e, v, why)| difference(e, v, why)).collect()
         }
         Err(e) => vec![difference("generator".into(), Variation::Plain, e)],

@@ -50,7 +50,7 @@ pub enum Variation {
     Reread,
     /// The compiled program runs on other extents.
     OtherExtents,
-    /// Results have random schedules, drawn from this seed.
+    /// Results, and arrays that they are made of, have random schedules, drawn from this seed.
     Scheduled(u64),
 }
 
@@ -92,6 +92,8 @@ pub struct Findings {
     pub elements: u64,
     /// Those of them left out, since their values are not stable.
     pub excluded: u64,
+    /// The kinds of the schedules that arrays had.
+    pub schedules: Vec<&'static str>,
     /// A defect: the executor, the variation, and what differs.
     pub differences: Vec<(String, Variation, String)>,
     /// The program has functions with rules.
@@ -192,7 +194,8 @@ impl Oracle {
             }
             Variation::Scheduled(seed) => {
                 let (program, schedules) = schedules::scheduled(&file.program, &mut Choices::seeded(seed));
-                if schedules > 0 {
+                if !schedules.is_empty() {
+                    found.schedules = schedules;
                     let program = Arc::new(program);
                     let all = self.threads.iter().map(|(_, name, native)| (*name, execute(native, &program, run)));
                     let all: Vec<_> = all.collect();

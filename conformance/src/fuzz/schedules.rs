@@ -1,40 +1,42 @@
-//! Random schedules of the results of a program.
+//! Random schedules of the arrays of a program.
 
 use super::Choices;
-use acc_core::ir::{ArrayId, Class, Loop, Mark, Program, Schedule};
+use acc_core::ir::{ArrayId, Class, Program, Regroup, Schedule};
 use acc_core::verify::MAX_RANK;
 use acc_core::{BuildError, Error, Executor};
 use backend_native::Native;
 use std::sync::Arc;
 
-/// How often a schedule is drawn for a result: many of a program's axes cannot be folded, split or exchanged.
+/// How often a schedule is drawn for an array: many of a program's axes cannot be folded, split or exchanged.
 const TRIES: usize = 6;
 
-/// The program with random schedules of those of its results that can have them, and how many these are.
-pub fn scheduled(program: &Program, choices: &mut Choices) -> (Program, usize) {
-    let mut program = program.clone();
-    let results: Vec<ArrayId> = program.body.results.clone();
-    let mut count = 0;
-    for (k, &a) in results.iter().enumerate() {
-        let computed = program
-            .body
-            .stmts
-            .iter()
-            .any(|s| s.results.contains(&a) && !matches!(s.op.class(), Class::View | Class::Control | Class::Sort));
-        if !computed || results[..k].contains(&a) {
+/// The program with random schedules of its results and of some of the arrays that they are made of, where they can have them, and of which
+/// kinds these are.
+pub fn scheduled(program: &Program, choices: &mut Choices) -> (Program, Vec<&'static str>) {
+    let mut with = program.clone();
+    let mut kinds = Vec::new();
+    let computed =
+        program.body.stmts.iter().filter(|s| !matches!(s.op.class(), Class::View | Class::Control | Class::Sort));
+    for &a in computed.flat_map(|s| &s.results) {
+        let is_result = program.body.results.contains(&a);
+        if !is_result && choices.chance(50) {
             continue;
         }
-        let rank = program.ty(a).rank;
-        for _ in 0..TRIES {
-            let axes = (rank + choices.below(3)).min(MAX_RANK);
-            let Some(with) = random(axes, choices).and_then(|s| program.with_schedule(a, s)) else { continue };
-            if is_legal(&with) {
-                (program, count) = (with, count + 1);
-                break;
-            }
+        let legal = (0..TRIES).find_map(|_| {
+            let schedule = random(program, a, is_result, choices)?;
+            let kind = match schedule.regrouped() {
+                Some(_) => "regroup",
+                None if schedule.reader_loops() > 0 => "within",
+                None => "loops",
+            };
+            Some((with.with_schedule(a, schedule).filter(is_legal)?, kind))
+        });
+        if let Some((legal, kind)) = legal {
+            with = legal;
+            kinds.push(kind);
         }
     }
-    (program, count)
+    (with, kinds)
 }
 
 /// Whether the native executor can follow the schedules of a program.
@@ -43,29 +45,12 @@ fn is_legal(program: &Program) -> bool {
     !matches!(prepared, Err(Error::Build(e)) if matches!(*e, BuildError::Schedule { .. }))
 }
 
-/// Random loops over so many axes; none if they are no nest.
-fn random(axes: usize, choices: &mut Choices) -> Option<Schedule> {
-    let mut loops: Vec<Loop> = Schedule::row_major(axes).loops().to_vec();
-    if loops.is_empty() {
-        return None;
-    }
-    for _ in 0..choices.below(4) {
-        let at = choices.below(loops.len());
-        let own = loops[at];
-        let step = own.step.checked_mul(*choices.pick(&[2, 3, 4, 8, 64]))?;
-        loops.insert(at, Loop { step, ..own });
-    }
-    for _ in 0..choices.below(6) {
-        let (a, b) = (choices.below(loops.len()), choices.below(loops.len()));
-        loops.swap(a, b);
-    }
-    let unrolled = loops.len().saturating_sub(choices.below(3));
-    loops.iter_mut().skip(unrolled).for_each(|l| l.mark = Mark::Unrolled);
-    let threads = choices.below(3);
-    loops.iter_mut().take(threads).for_each(|l| l.mark = Mark::Threads);
-    let at = choices.below(loops.len());
-    if choices.chance(50) && loops[at].mark == Mark::Sequential {
-        loops[at].mark = Mark::Lanes;
-    }
-    Schedule::new(loops).ok()
+/// A random schedule of an array, which a reader may compute within its loops unless it is a result; none if the loops are no nest.
+fn random(program: &Program, a: ArrayId, is_result: bool, choices: &mut Choices) -> Option<Schedule> {
+    let rank = program.ty(a).rank;
+    let regroup = choices.chance(30).then(|| Regroup { axis: rank, terms: *choices.pick(&[2, 3, 5, 16, 100]) });
+    let within = usize::from(!is_result && regroup.is_none() && choices.chance(70));
+    let axes = rank + choices.below(3) + regroup.map_or(0, |_| 2);
+    let loops = Schedule::random(axes.min(MAX_RANK), &mut |n| choices.below(n))?;
+    loops.regroup(regroup).and_then(|s| s.within(within)).ok()
 }

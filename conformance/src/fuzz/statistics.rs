@@ -25,6 +25,8 @@ pub struct Statistics {
     pub elements: u64,
     /// See `elements`.
     pub excluded: u64,
+    /// Arrays that were computed by random schedules, by their kind.
+    pub schedules: BTreeMap<&'static str, u64>,
 }
 
 impl Statistics {
@@ -73,15 +75,18 @@ impl Statistics {
 
     /// Adds what another part of the programs came to.
     pub fn add(&mut self, other: Statistics) {
-        let Statistics { programs, valid, operations, primitives, pairs, rules, elements, excluded } = other;
+        let Statistics { programs, valid, operations, primitives, pairs, rules, elements, excluded, schedules } = other;
         self.programs += programs;
         self.valid += valid;
         self.elements += elements;
         self.excluded += excluded;
         self.pairs.extend(pairs);
-        for (mine, theirs) in
-            [(&mut self.operations, operations), (&mut self.primitives, primitives), (&mut self.rules, rules)]
-        {
+        for (mine, theirs) in [
+            (&mut self.operations, operations),
+            (&mut self.primitives, primitives),
+            (&mut self.rules, rules),
+            (&mut self.schedules, schedules),
+        ] {
             theirs.into_iter().for_each(|(name, n)| *mine.entry(name).or_default() += n);
         }
     }
@@ -105,6 +110,7 @@ impl fmt::Display for Statistics {
         writeln!(f, "operations: {}", list(&self.operations))?;
         writeln!(f, "primitives: {}", list(&self.primitives))?;
         writeln!(f, "rules that changed a program looked at: {}", list(&self.rules))?;
+        writeln!(f, "arrays with random schedules: {}", list(&self.schedules))?;
         let excluded = percent(self.excluded, self.elements);
         write!(f, "elements: {} compared, {} of them left out ({excluded:.2} %)", self.elements, self.excluded)
     }

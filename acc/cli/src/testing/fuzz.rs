@@ -2,7 +2,7 @@
 
 use crate::output::{say, write_file};
 use conformance::executors;
-use conformance::fuzz::oracle::Oracle;
+use conformance::fuzz::oracle::{Oracle, Variation};
 use conformance::fuzz::{self, Difference, derivatives, minimised};
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -36,6 +36,9 @@ pub struct Args {
     /// Check the programs' derivatives, and not the programs.
     #[arg(long)]
     derivatives: bool,
+    /// Give the arrays of every program random schedules, which one program in some has otherwise.
+    #[arg(long, conflicts_with = "derivatives")]
+    schedules: bool,
 }
 
 pub fn main(args: &Args) -> crate::Outcome {
@@ -54,7 +57,9 @@ pub fn main(args: &Args) -> crate::Outcome {
     let bar = indicatif::ProgressBar::new(args.programs);
     let start = Instant::now();
     let watch = |done: u64, differences: &[Difference]| progress(&bar, done, differences);
-    let (statistics, differences) = fuzz::run(&oracle, args.seed, args.programs, args.jobs(), args.differences, watch);
+    let vary = if args.schedules { Variation::Scheduled } else { Variation::draw };
+    let (statistics, differences) =
+        fuzz::run(&oracle, args.seed, args.programs, args.jobs(), args.differences, vary, watch);
     bar.finish_and_clear();
     let seconds = start.elapsed().as_secs_f64();
     for d in &differences {

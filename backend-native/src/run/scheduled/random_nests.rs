@@ -11,36 +11,16 @@ use crate::run::pool::thread_pool::ThreadPool;
 use crate::run::testing::{evaluate, evaluate_with, has_llvm, lowered};
 use acc_core::RunLimits;
 use acc_core::data::ArrayData;
-use acc_core::ir::{Loop, Mark, Schedule};
+use acc_core::ir::Schedule;
 
 /// A random schedule that a kernel can have; row-major if none is found.
 fn random_schedule(kernel: &Kernel, random: &mut Random) -> Schedule {
-    let row_major = Schedule::row_major(kernel.axes.len());
+    let axes = kernel.axes.len();
     let tries = (0..20).find_map(|_| {
-        let mut loops: Vec<Loop> = row_major.loops().to_vec();
-        for _ in 0..random.below(4) {
-            let at = random.below(loops.len());
-            let own = loops[at];
-            if let Some(step) = own.step.checked_mul([2, 3, 4, 8, 64][random.below(5)]) {
-                loops.insert(at, Loop { step, ..own });
-            }
-        }
-        for _ in 0..random.below(6) {
-            let (a, b) = (random.below(loops.len()), random.below(loops.len()));
-            loops.swap(a, b);
-        }
-        let innermost = loops.len().saturating_sub(random.below(3));
-        loops.iter_mut().skip(innermost).for_each(|l| l.mark = Mark::Unrolled);
-        let threads = random.below(3);
-        loops.iter_mut().take(threads).for_each(|l| l.mark = Mark::Threads);
-        let at = random.below(loops.len());
-        if random.below(2) == 0 && loops[at].mark == Mark::Sequential {
-            loops[at].mark = Mark::Lanes;
-        }
-        let schedule = Schedule::new(loops).ok()?;
+        let schedule = Schedule::random(axes, &mut |n| random.below(n))?;
         kernel.accepts(&schedule).ok().map(|()| schedule)
     });
-    tries.unwrap_or(row_major)
+    tries.unwrap_or_else(|| Schedule::row_major(axes))
 }
 
 /// Gives each kernel that may have one a random schedule, or the row-major one; the number of those that are not row-major.
@@ -85,20 +65,24 @@ fn compare(name: &str, (mut plan, runs): (Plan, Vec<Vec<ArrayData>>), times: usi
     count
 }
 
-/// Schedules of each program of the suite.
-const SCHEDULES: usize = 1;
+/// Schedules of each program of the suite; the variable `SCHEDULES` says another number.
+fn schedules_per_program() -> usize {
+    std::env::var("SCHEDULES").ok().and_then(|n| n.parse().ok()).unwrap_or(1)
+}
 
 #[test]
 fn every_test_program_gives_the_same_bits_by_random_schedules() {
     if !has_llvm() {
         return;
     }
-    let mut random = Random(11);
-    let mut scheduled = 0;
+    let (mut random, times) = (Random(11), schedules_per_program());
+    let (mut programs_run, mut scheduled) = (0, 0);
     for (name, text) in programs() {
-        scheduled += compare(&name, lowered("program", &text), SCHEDULES, &mut random);
+        programs_run += 1;
+        scheduled += compare(&name, lowered("program", &text), times, &mut random);
     }
-    assert!(scheduled > 300, "{scheduled} kernels had a schedule of their own");
+    println!("{programs_run} programs, {times} times: {scheduled} kernels had a schedule of their own");
+    assert!(scheduled > 300 * times, "{scheduled} kernels had a schedule of their own");
     assert_eq!(llvm::defects(), Vec::<String>::new());
 }
 

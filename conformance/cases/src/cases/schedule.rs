@@ -35,6 +35,19 @@ pub fn cases() -> Vec<Case> {
                 s.order(&[yb, zb, q, p, z, y]).vectorize(z).unroll(y);
             }));
         }),
+        case("schedule/steps-of-partial-results", "", |t| {
+            let x = generate((21, 130), |(i, j)| i * j - 7 * j);
+            let tiles = Schedule::new(|s, [i, k]| {
+                let tiles = s.regroup(k, 8);
+                s.order(&[tiles, k, i]).vectorize(i);
+            });
+            t.agrees(x.sum().scheduled(&tiles));
+            t.agrees(x.map(|x| x.min(9)).maximum().map(|x| x + 1).scheduled(&tiles));
+            t.agrees(x.flatten().sum().schedule(|s, [k]| {
+                let tiles = s.regroup(k, 100);
+                s.parallel(tiles);
+            }));
+        }),
         case("schedule/steps-of-elements", "", |t| {
             let x = generate((6, 7), |(i, j)| 10 * i + j);
             let transposed = x.transpose().map(|x| x * x);

@@ -1,6 +1,8 @@
 //! Schedules of the program's: what the executor says of those that a kernel cannot have, and what it makes of those that it can.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod regroup;
 
 use acc_core::exec::Backend;
 use acc_core::ir::Program;
