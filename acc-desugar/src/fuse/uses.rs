@@ -5,7 +5,7 @@ use super::{COPIES, GATHER};
 use crate::analysis::contraction::{Contraction, Definitions, contraction};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Class, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// How a statement reads an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -184,11 +184,13 @@ impl<'a> Uses<'a> {
                 }
             });
             let point = point(&s.op, role, f);
+            let moves = has_point(&s.op, role).then(|| Moves::of(f, p.ty(s.results[0]).rank));
             indexed(&f.body, 1, &mut |a, index, times| {
                 let read = match (apart, p.ty(a).rank, s.op.is_closed(role)) {
                     (true, ..) => Read::Stored("a combination or a condition reads it"),
                     (_, 0, _) | (_, _, true) => Read::Once,
                     _ if point == Some(index) => Read::Point,
+                    _ if moves.as_ref().is_some_and(|moves| moves.are_one_to_one(index)) => Read::Times(times),
                     _ => Read::Times(times * GATHER * window),
                 };
                 all.push((a, read));
@@ -217,6 +219,15 @@ fn point<'f>(op: &ArrayOp, role: &str, f: &'f Fun) -> Option<&'f [Val]> {
     }
 }
 
+/// Whether the first parameters of a function are the point of the statement's result at which it is called.
+fn has_point(op: &ArrayOp, role: &str) -> bool {
+    match op {
+        ArrayOp::Generate { .. } => role == "f",
+        ArrayOp::Map { indexed, .. } => *indexed && role == "f",
+        _ => false,
+    }
+}
+
 /// Calls `f` on the arrays that a region reads, with the index and with how often it is taken to read them.
 fn indexed(r: &Region, times: usize, f: &mut dyn FnMut(ArrayId, &[Val], usize)) {
     for n in &r.nodes {
@@ -228,29 +239,73 @@ fn indexed(r: &Region, times: usize, f: &mut dyn FnMut(ArrayId, &[Val], usize)) 
     }
 }
 
-/// Whether no two points read the same element: each axis moves one index, by constant steps.
-fn reads_once(index: &Fun) -> bool {
-    // The axis that a value moves with, if it is one alone.
-    let mut axis: HashMap<Val, usize> = index.body.params.iter().enumerate().map(|(k, v)| (*v, k)).collect();
-    // Values that may vary in any other way.
-    let mut other: Vec<Val> = Vec::new();
-    for n in &index.body.nodes {
-        let moves: Vec<Val> = n.op.operands().into_iter().filter(|v| axis.contains_key(v)).collect();
-        let steady = n.op.operands().iter().all(|v| !other.contains(v)) && n.op.regions().is_empty();
-        let linear = match (&n.op, &moves[..]) {
-            (_, []) if steady => continue,
-            (ScalarOp::Prim(PrimOp::AddP | PrimOp::SubP | PrimOp::NegP, _), [one]) if steady => axis.get(one).copied(),
-            _ => None,
-        };
-        match (linear, &n.results[..]) {
-            (Some(k), [v]) => {
-                axis.insert(*v, k);
+/// How the values of a function of a point change with its coordinates.
+struct Moves {
+    /// The coordinates of which a value is a sum, times literals that are not 0, and a value equal at all points. What may change in
+    /// any other way is not there.
+    along: HashMap<Val, BTreeSet<usize>>,
+    rank: usize,
+}
+
+/// Products by such factors do not wrap around to one another.
+const FACTORS: std::ops::Range<i64> = -(1 << 32)..1 << 32;
+
+impl Moves {
+    /// Of a function whose first parameters are the point.
+    fn of(f: &Fun, rank: usize) -> Moves {
+        let point = f.body.params.iter().take(rank).enumerate();
+        let mut along: HashMap<Val, BTreeSet<usize>> = point.map(|(k, v)| (*v, BTreeSet::from([k]))).collect();
+        let mut literals: HashMap<Val, i64> = HashMap::new();
+        f.body.visit(0, &mut |n, _| {
+            let [result] = n.results[..] else { return };
+            let operands = n.op.operands();
+            let all: Option<Vec<BTreeSet<usize>>> = operands.iter().map(|v| along.get(v).cloned()).collect();
+            let Some(all) = all.filter(|_| n.op.regions().is_empty()) else { return };
+            let factor = |k: usize| {
+                operands.get(k).and_then(|v| literals.get(v)).is_some_and(|n| FACTORS.contains(n) && *n != 0)
+            };
+            let moves = match (&n.op, &all[..]) {
+                (ScalarOp::Const(l), _) => {
+                    literals.extend((l.ty == ScalarType::I64).then_some((result, l.bits as i64)));
+                    BTreeSet::new()
+                }
+                (_, all) if all.iter().all(BTreeSet::is_empty) => BTreeSet::new(),
+                (ScalarOp::Prim(PrimOp::NegP, _), [a]) => a.clone(),
+                // What both change with might cancel.
+                (ScalarOp::Prim(PrimOp::AddP | PrimOp::SubP, _), [a, b]) if a.is_disjoint(b) => a | b,
+                (ScalarOp::Prim(PrimOp::MulP, _), [a, b]) if factor(1) || factor(0) => a | b,
+                _ => return,
+            };
+            along.insert(result, moves);
+        });
+        Moves { along, rank }
+    }
+
+    /// Whether no two points have the same index: each coordinate can be found from it and from the coordinates found before.
+    fn are_one_to_one(&self, index: &[Val]) -> bool {
+        let mut found: BTreeSet<usize> = BTreeSet::new();
+        let mut sums: Vec<&BTreeSet<usize>> = index.iter().filter_map(|v| self.along.get(v)).collect();
+        loop {
+            let before = found.len();
+            sums.retain(|sum| {
+                let mut unknown = sum.difference(&found).copied();
+                match (unknown.next(), unknown.next()) {
+                    (Some(one), None) => {
+                        found.insert(one);
+                        false
+                    }
+                    (None, _) => false,
+                    _ => true,
+                }
+            });
+            if found.len() == before {
+                return found.len() == self.rank;
             }
-            _ => other.extend(&n.results),
         }
     }
-    let mut seen: Vec<usize> = index.body.results.iter().filter_map(|v| axis.get(v).copied()).collect();
-    seen.sort_unstable();
-    seen.dedup();
-    seen.len() == index.body.params.len()
+}
+
+/// Whether no two points read the same element.
+fn reads_once(index: &Fun) -> bool {
+    Moves::of(index, index.body.params.len()).are_one_to_one(&index.body.results)
 }

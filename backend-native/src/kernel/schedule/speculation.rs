@@ -102,16 +102,19 @@ impl Parts {
         nodes: &mut Vec<Node>,
     ) {
         nodes.extend(self.before);
-        let reads: Vec<Val> = self.guarded.iter().flat_map(|n| n.results.iter().copied()).collect();
         let mut renamed: HashMap<Val, Val> = HashMap::new();
-        if !self.guarded.is_empty() {
-            let types: Vec<ScalarType> = reads.iter().map(|v| values.types[v.index()]).collect();
-            let read: Vals = types.iter().map(|&ty| values.fresh(ty, false)).collect();
-            renamed.extend(reads.iter().copied().zip(read.iter().copied()));
+        // A conditional for each read, so that it depends on the axes of this read alone.
+        let (checks, reads): (Vec<Node>, Vec<Node>) = self.guarded.into_iter().partition(|n| n.results.is_empty());
+        let checks = (!checks.is_empty()).then_some(checks);
+        for guarded in checks.into_iter().chain(reads.into_iter().map(|read| vec![read])) {
+            let inner: Vec<Val> = guarded.iter().flat_map(|n| n.results.iter().copied()).collect();
+            let types: Vec<ScalarType> = inner.iter().map(|v| values.types[v.index()]).collect();
+            let outer: Vals = types.iter().map(|&ty| values.fresh(ty, false)).collect();
+            renamed.extend(inner.iter().copied().zip(outer.iter().copied()));
             let zeros = types.iter().map(|&ty| values.constant(Lit::zero(ty))).collect();
-            let then = Region { params: Vec::new(), nodes: self.guarded, results: reads };
+            let then = Region { params: Vec::new(), nodes: guarded, results: inner };
             let else_ = Region { params: Vec::new(), nodes: Vec::new(), results: zeros };
-            nodes.push(Node { results: read, op: Op::If { cond, then, else_ }, loc: of.loc.clone() });
+            nodes.push(Node { results: outer, op: Op::If { cond, then, else_ }, loc: of.loc.clone() });
         }
         let now = |v: Val| renamed.get(&v).copied().unwrap_or(v);
         nodes.extend(self.after.into_iter().map(|mut n| {

@@ -5,13 +5,19 @@
 //! adjoint of an element is the sum, over the coordinates that are no pivots, of the adjoint that the point has which reads
 //! the element, if there is one.
 //!
+//! Reads at `s * y + w`, of windows that are `s` apart, are found by *phases* (polyphase decomposition, as in subpixel convolution):
+//! the elements `s * v + r` for each remainder `r` are an array of their own, in which element `v` is read by the points `y = v - q`
+//! at `w = r + s * q`. So all points that are looked at read the element, and adjacent elements of a phase adjacent points.
+//!
 //! Reads at `s * y + b` for several `b` from 0 to `s - 1`, as those of a pool, never meet: an element belongs to the one for
 //! which `b` is the remainder of its index by `s`. They have one adjoint, which is looked at once for each element.
 
 use super::super::indices::{Sum, Uniform};
 use super::Reverse;
+use crate::analysis::access::Term;
 use acc_core::ad::Code;
 use acc_core::ir::{ArrayId, ArrayOp, PrimOp, Val};
+use acc_core::verify::MAX_RANK;
 
 /// The largest step of a pivot: of so many elements one is read, and all are looked at.
 const MAX_STEP: u64 = 4;
@@ -23,6 +29,20 @@ struct Pivot {
     axis: usize,
     coordinate: usize,
     step: i64,
+    /// The coordinate within the window, if the elements are found by phases.
+    window: Option<usize>,
+}
+
+impl Pivot {
+    /// Where an index along the axis is in the phases: the phase, and the position in it.
+    fn in_phases(&self, c: &mut Code, sum: &Sum, index: Val) -> Vec<Val> {
+        if self.window.is_none() {
+            return vec![index];
+        }
+        let (base, step) = (sum.base.write(c), c.int(self.step));
+        let from = c.two(PrimOp::SubP, index, base);
+        [PrimOp::RemP, PrimOp::QuotP].map(|op| c.two(op, from, step)).into()
+    }
 }
 
 /// A read: its indices, and the adjoint of each point for it.
@@ -36,7 +56,12 @@ impl Reverse<'_, '_> {
     /// solved; it may have fewer points than the array.
     pub(super) fn gathered(&mut self, array: ArrayId, reads: &[Read<'_>]) -> Option<ArrayId> {
         let [Read { sums, values }, ..] = *reads else { return None };
-        let pivots = pivots(sums)?;
+        let mut pivots = pivots(sums)?;
+        let phases = pivots.iter().filter(|p| p.window.is_some()).count();
+        if phases > 0 && (reads.len() > 1 || self.w.rank(values) + phases > MAX_RANK) {
+            // Pivots of the smallest step, if there is no room for phases.
+            pivots = without_phases(sums)?;
+        }
         let coordinates: Vec<usize> = pivots.iter().map(|p| p.coordinate).collect();
         let plain =
             |p: &Pivot| sums[p.axis].terms.len() == 1 && p.step == 1 && sums[p.axis].base == Uniform::Literal(0);
@@ -44,16 +69,23 @@ impl Reverse<'_, '_> {
             self.fold_axes(values, &coordinates)
         } else {
             let aligned = self.aligned(array, reads, &pivots);
-            self.fold_axes(aligned, &(0..pivots.len()).collect::<Vec<_>>())
+            let kept = pivots.len() + pivots.iter().filter(|p| p.window.is_some()).count();
+            self.fold_axes(aligned, &(0..kept).collect::<Vec<_>>())
         };
-        if pivots.len() == sums.len() {
+        if pivots.len() == sums.len() && pivots.iter().all(|p| p.window.is_none()) {
             return Some(found);
         }
-        // The other axes are read at one place.
+        // Phases are interleaved; axes without pivots are read at one place. Windows that begin at the first element or before it
+        // may reach each.
+        let reaches_all = |p: &Pivot| p.window.is_none() || sums[p.axis].base.literal().is_some_and(|base| base <= 0);
+        let is_certain = pivots.len() == sums.len() && pivots.iter().all(reaches_all);
         let elt = self.w.elt(found).clone();
         let leaves = elt.leaves();
         Some(self.over(array, elt, |c, index| {
-            let at: Vec<Val> = pivots.iter().map(|p| index[p.axis]).collect();
+            let at: Vec<Val> = pivots.iter().flat_map(|p| p.in_phases(c, &sums[p.axis], index[p.axis])).collect();
+            if is_certain {
+                return c.read(found, &leaves, &at);
+            }
             let mut there = c.within(&found, &at);
             for (axis, sum) in sums.iter().enumerate().filter(|(_, sum)| sum.is_uniform()) {
                 let place = sum.base.write(c);
@@ -72,20 +104,51 @@ impl Reverse<'_, '_> {
         let leaves = elt.leaves();
         let rest: Vec<usize> = (0..rank).filter(|k| pivots.iter().all(|p| p.coordinate != *k)).collect();
         let mut shape = self.w.code([]);
-        let mut extents: Vec<Val> = pivots.iter().map(|p| shape.extent(array, p.axis)).collect();
-        extents.extend(rest.iter().map(|k| shape.extent(values, *k)));
-        let mut c = Code::of_index(rank, &self.w.loc);
+        let mut extents = Vec::new();
+        for p in pivots {
+            let n = shape.extent(array, p.axis);
+            if p.window.is_none() {
+                extents.push(n);
+                continue;
+            }
+            let (base, step, zero) = (sums[p.axis].base.write(&mut shape), shape.int(p.step), shape.int(0));
+            let elements = shape.two(PrimOp::SubP, n, base);
+            let each = divided_up(&mut shape, elements, p.step);
+            extents.extend([step, shape.two(PrimOp::MaxP, each, zero)]);
+        }
+        let kept = extents.len();
+        for k in &rest {
+            let n = shape.extent(values, *k);
+            let strided = pivots.iter().find(|p| p.window == Some(*k));
+            extents.push(strided.map_or(n, |p| divided_up(&mut shape, n, p.step)));
+        }
+        let mut c = Code::of_index(extents.len(), &self.w.loc);
         let params = c.params();
-        let (along, others) = params.split_at(pivots.len());
+        let (along, others) = params.split_at(kept);
         // Each pivot is replaced before another sum could use it: it occurs in no other.
-        let mut point = params.clone();
+        let mut point = vec![Val(0); rank];
         for (k, v) in rest.iter().zip(others) {
             point[*k] = *v;
         }
         let mut there = c.truth(true);
         let mut remainders = Vec::new();
-        for (p, index) in pivots.iter().zip(along) {
+        let mut along = along;
+        for p in pivots {
             let sum = &sums[p.axis];
+            let [index, left @ ..] = along else { break };
+            along = left;
+            if let (Some(window), [position, left @ ..]) = (p.window, along) {
+                along = left;
+                let (step, back) = (c.int(p.step), point[window]);
+                let element = c.two(PrimOp::MulP, back, step);
+                point[window] = c.two(PrimOp::AddP, *index, element);
+                point[p.coordinate] = c.two(PrimOp::SubP, *position, back);
+                for coordinate in [window, p.coordinate] {
+                    let inside = c.within_axis(&values, coordinate, point[coordinate]);
+                    there = c.two(PrimOp::AndP, there, inside);
+                }
+                continue;
+            }
             let exact = if reads.iter().all(|r| r.sums[p.axis].base == sum.base) {
                 let (coordinate, exact) = solved(&mut c, sum, *p, *index, &point);
                 point[p.coordinate] = coordinate;
@@ -121,6 +184,7 @@ impl Reverse<'_, '_> {
             }
             all.unwrap_or_default()
         };
+        let rank = extents.len();
         let op = ArrayOp::Generate { shape: shape.done(extents), f: c.done(results) };
         self.w.stmt(rank, elt, op)
     }
@@ -145,22 +209,55 @@ pub(super) fn are_apart(a: &[Sum], b: &[Sum]) -> bool {
 
 /// A pivot for each axis whose index is not the same at all points.
 fn pivots(sums: &[Sum]) -> Option<Vec<Pivot>> {
-    let mut all = Vec::new();
-    for (axis, sum) in sums.iter().enumerate().filter(|(_, sum)| !sum.is_uniform()) {
-        let alone = |coordinate: u32| {
-            let others = sums.iter().enumerate().filter(|(other, _)| *other != axis);
-            others.flat_map(|(_, sum)| &sum.terms).all(|t| t.axis != coordinate)
-        };
-        let candidates = sum.terms.iter().filter_map(|t| match t.step {
-            Uniform::Literal(step) if alone(t.axis) && step.unsigned_abs() <= MAX_STEP => {
-                Some(Pivot { axis, coordinate: t.axis as usize, step })
-            }
-            _ => None,
-        });
-        // Of equal steps the outermost coordinate, so that the inner ones are summed over.
-        all.push(candidates.min_by_key(|p| p.step.unsigned_abs())?);
+    varying(sums).map(|axis| by_phases(sums, axis).or_else(|| of_least_step(sums, axis))).collect()
+}
+
+fn without_phases(sums: &[Sum]) -> Option<Vec<Pivot>> {
+    varying(sums).map(|axis| of_least_step(sums, axis)).collect()
+}
+
+/// The axes whose index is not the same at all points.
+fn varying(sums: &[Sum]) -> impl Iterator<Item = usize> + '_ {
+    sums.iter().enumerate().filter(|(_, sum)| !sum.is_uniform()).map(|(axis, _)| axis)
+}
+
+/// The coordinates that could be pivots of an axis, outermost first.
+fn candidates(sums: &[Sum], axis: usize) -> Vec<Pivot> {
+    let alone = |coordinate: u32| {
+        let others = sums.iter().enumerate().filter(|(other, _)| *other != axis);
+        others.flat_map(|(_, sum)| &sum.terms).all(|t| t.axis != coordinate)
+    };
+    let candidate = |t: &Term<Uniform, u32>| match t.step {
+        Uniform::Literal(step) if alone(t.axis) && step.unsigned_abs() <= MAX_STEP => {
+            Some(Pivot { axis, coordinate: t.axis as usize, step, window: None })
+        }
+        _ => None,
+    };
+    let mut all: Vec<Pivot> = sums[axis].terms.iter().filter_map(candidate).collect();
+    all.sort_by_key(|p| p.coordinate);
+    all
+}
+
+/// Of equal steps the outermost coordinate, so that the inner ones are summed over.
+fn of_least_step(sums: &[Sum], axis: usize) -> Option<Pivot> {
+    candidates(sums, axis).into_iter().min_by_key(|p| p.step.unsigned_abs())
+}
+
+/// The position of a window that is some elements from the next one, where the coordinate within the window is further in.
+fn by_phases(sums: &[Sum], axis: usize) -> Option<Pivot> {
+    match candidates(sums, axis)[..] {
+        [position, Pivot { step: 1, coordinate, .. }] if position.step > 1 && sums[axis].terms.len() == 2 => {
+            Some(Pivot { window: Some(coordinate), ..position })
+        }
+        _ => None,
     }
-    Some(all)
+}
+
+/// A number divided by a step, rounded up.
+fn divided_up(c: &mut Code, n: Val, step: i64) -> Val {
+    let (by, more) = (c.int(step), c.int(step - 1));
+    let n = c.two(PrimOp::AddP, n, more);
+    c.two(PrimOp::QuotP, n, by)
 }
 
 /// The coordinate for which a sum has this value, and whether there is one, where that is a question.
