@@ -48,6 +48,7 @@ mod cost;
 mod decide;
 mod kernel;
 mod nested;
+mod one_to_one;
 mod sorted;
 mod uses;
 mod verify;

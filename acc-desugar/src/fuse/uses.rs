@@ -1,11 +1,11 @@
 //! How statements read arrays.
 
 use super::compaction::Compaction;
+use super::one_to_one::Moves;
 use super::{COPIES, GATHER};
 use crate::analysis::contraction::{Contraction, Definitions, contraction};
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Class, Fun, PrimOp, Program, Region, ScalarOp, Stmt, Val};
-use std::collections::{BTreeSet, HashMap};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Boundary, Class, Fun, Program, Region, ScalarOp, Stmt, Val};
 
 /// How a statement reads an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -156,7 +156,10 @@ impl<'a> Uses<'a> {
                 }
             }
             ArrayOp::Backpermute { index, .. } => {
-                every(&mut all, Read::Times(if reads_once(index) { 1 } else { GATHER }));
+                every(
+                    &mut all,
+                    Read::Times(if Moves::of_index(index).are_one_to_one(&index.body.results) { 1 } else { GATHER }),
+                );
             }
             ArrayOp::Replicate { .. } => every(&mut all, Read::Times(COPIES)),
             ArrayOp::Slice { .. } => every(&mut all, Read::Times(1)),
@@ -184,7 +187,7 @@ impl<'a> Uses<'a> {
                 }
             });
             let point = point(&s.op, role, f);
-            let moves = has_point(&s.op, role).then(|| Moves::of(f, p.ty(s.results[0]).rank));
+            let moves = Moves::at_points(p, s, role, f);
             indexed(&f.body, 1, &mut |a, index, times| {
                 let read = match (apart, p.ty(a).rank, s.op.is_closed(role)) {
                     (true, ..) => Read::Stored("a combination or a condition reads it"),
@@ -219,15 +222,6 @@ fn point<'f>(op: &ArrayOp, role: &str, f: &'f Fun) -> Option<&'f [Val]> {
     }
 }
 
-/// Whether the first parameters of a function are the point of the statement's result at which it is called.
-fn has_point(op: &ArrayOp, role: &str) -> bool {
-    match op {
-        ArrayOp::Generate { .. } => role == "f",
-        ArrayOp::Map { indexed, .. } => *indexed && role == "f",
-        _ => false,
-    }
-}
-
 /// Calls `f` on the arrays that a region reads, with the index and with how often it is taken to read them.
 fn indexed(r: &Region, times: usize, f: &mut dyn FnMut(ArrayId, &[Val], usize)) {
     for n in &r.nodes {
@@ -237,75 +231,4 @@ fn indexed(r: &Region, times: usize, f: &mut dyn FnMut(ArrayId, &[Val], usize)) 
         let inner = if matches!(n.op, ScalarOp::While { .. }) { times.max(COPIES) } else { times };
         n.op.regions().into_iter().for_each(|r| acc_core::grow_stack(|| indexed(r, inner, f)));
     }
-}
-
-/// How the values of a function of a point change with its coordinates.
-struct Moves {
-    /// The coordinates of which a value is a sum, times literals that are not 0, and a value equal at all points. What may change in
-    /// any other way is not there.
-    along: HashMap<Val, BTreeSet<usize>>,
-    rank: usize,
-}
-
-/// Products by such factors do not wrap around to one another.
-const FACTORS: std::ops::Range<i64> = -(1 << 32)..1 << 32;
-
-impl Moves {
-    /// Of a function whose first parameters are the point.
-    fn of(f: &Fun, rank: usize) -> Moves {
-        let point = f.body.params.iter().take(rank).enumerate();
-        let mut along: HashMap<Val, BTreeSet<usize>> = point.map(|(k, v)| (*v, BTreeSet::from([k]))).collect();
-        let mut literals: HashMap<Val, i64> = HashMap::new();
-        f.body.visit(0, &mut |n, _| {
-            let [result] = n.results[..] else { return };
-            let operands = n.op.operands();
-            let all: Option<Vec<BTreeSet<usize>>> = operands.iter().map(|v| along.get(v).cloned()).collect();
-            let Some(all) = all.filter(|_| n.op.regions().is_empty()) else { return };
-            let factor = |k: usize| {
-                operands.get(k).and_then(|v| literals.get(v)).is_some_and(|n| FACTORS.contains(n) && *n != 0)
-            };
-            let moves = match (&n.op, &all[..]) {
-                (ScalarOp::Const(l), _) => {
-                    literals.extend((l.ty == ScalarType::I64).then_some((result, l.bits as i64)));
-                    BTreeSet::new()
-                }
-                (_, all) if all.iter().all(BTreeSet::is_empty) => BTreeSet::new(),
-                (ScalarOp::Prim(PrimOp::NegP, _), [a]) => a.clone(),
-                // What both change with might cancel.
-                (ScalarOp::Prim(PrimOp::AddP | PrimOp::SubP, _), [a, b]) if a.is_disjoint(b) => a | b,
-                (ScalarOp::Prim(PrimOp::MulP, _), [a, b]) if factor(1) || factor(0) => a | b,
-                _ => return,
-            };
-            along.insert(result, moves);
-        });
-        Moves { along, rank }
-    }
-
-    /// Whether no two points have the same index: each coordinate can be found from it and from the coordinates found before.
-    fn are_one_to_one(&self, index: &[Val]) -> bool {
-        let mut found: BTreeSet<usize> = BTreeSet::new();
-        let mut sums: Vec<&BTreeSet<usize>> = index.iter().filter_map(|v| self.along.get(v)).collect();
-        loop {
-            let before = found.len();
-            sums.retain(|sum| {
-                let mut unknown = sum.difference(&found).copied();
-                match (unknown.next(), unknown.next()) {
-                    (Some(one), None) => {
-                        found.insert(one);
-                        false
-                    }
-                    (None, _) => false,
-                    _ => true,
-                }
-            });
-            if found.len() == before {
-                return found.len() == self.rank;
-            }
-        }
-    }
-}
-
-/// Whether no two points read the same element.
-fn reads_once(index: &Fun) -> bool {
-    Moves::of(index, index.body.params.len()).are_one_to_one(&index.body.results)
 }
