@@ -205,7 +205,13 @@ fn reduce_products_impl(acc: &mut Lanes, x: ColumnSlice<'_>, y: ColumnSlice<'_>)
                     let mut a = *acc;
                     let ((xs, last_xs), (ys, last_ys)) = (x.as_chunks::<PARTIAL_RESULTS>(), y.as_chunks::<PARTIAL_RESULTS>());
                     for (x, y) in xs.iter().zip(ys) {
-                        a = std::array::from_fn(|k| x[k].mul_add(y[k], a[k]));
+                        // A new array, which stays in registers; not by `array::from_fn`, which would not be compiled for the
+                        // processor.
+                        let mut next = a;
+                        for k in 0..PARTIAL_RESULTS {
+                            next[k] = x[k].mul_add(y[k], a[k]);
+                        }
+                        a = next;
                     }
                     for (a, (&x, &y)) in a.iter_mut().zip(last_xs.iter().zip(last_ys)) {
                         *a = x.mul_add(y, *a);
