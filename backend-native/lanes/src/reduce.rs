@@ -128,8 +128,12 @@ fn reduce_typed<T: Copy>(acc: &mut [T], x: &[T], f: impl Fn(T, T) -> T) {
     let mut a = *acc;
     let (whole, rest) = x.as_chunks::<PARTIAL_RESULTS>();
     for x in whole {
-        // A new array, which stays in registers.
-        a = std::array::from_fn(|k| f(a[k], x[k]));
+        // A new array, which stays in registers; not by `array::from_fn`, which would not be compiled for the processor.
+        let mut next = a;
+        for k in 0..PARTIAL_RESULTS {
+            next[k] = f(a[k], x[k]);
+        }
+        a = next;
     }
     for (a, &x) in a.iter_mut().zip(rest) {
         *a = f(*a, x);
@@ -205,8 +209,7 @@ fn reduce_products_impl(acc: &mut Lanes, x: ColumnSlice<'_>, y: ColumnSlice<'_>)
                     let mut a = *acc;
                     let ((xs, last_xs), (ys, last_ys)) = (x.as_chunks::<PARTIAL_RESULTS>(), y.as_chunks::<PARTIAL_RESULTS>());
                     for (x, y) in xs.iter().zip(ys) {
-                        // A new array, which stays in registers; not by `array::from_fn`, which would not be compiled for the
-                        // processor.
+                        // As in `reduce_typed`.
                         let mut next = a;
                         for k in 0..PARTIAL_RESULTS {
                             next[k] = x[k].mul_add(y[k], a[k]);
