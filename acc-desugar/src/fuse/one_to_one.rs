@@ -1,109 +1,91 @@
 //! Reads of which no two points of a statement's space read the same element: what is read so may be computed where it is read.
 
+use crate::analysis::access::{Affine, Index, Numbers, Term};
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayOp, Fun, PrimOp, Program, ScalarOp, Stmt, Val};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use acc_core::ir::{ArrayOp, Fun, Node, PrimOp, Program, ScalarOp, Stmt, Val};
+use std::collections::{HashMap, HashSet};
 
-/// How the values of a function of a point change with its coordinates.
-pub(super) struct Moves {
-    /// A value that is a sum of some coordinates, each times a literal that is not 0, and of what is equal at all points. What may
-    /// change in any other way is not there.
-    along: HashMap<Val, BTreeMap<usize, i64>>,
+/// What is equal at all points: a literal, or not known.
+type Uniform = Option<i64>;
+
+struct Uniforms;
+
+impl Numbers for Uniforms {
+    type Number = Uniform;
+    type Axis = u32;
+
+    fn literal(&mut self, n: i64) -> Uniform {
+        Some(n)
+    }
+
+    fn constant(&self, n: &Uniform) -> Option<i64> {
+        *n
+    }
+
+    fn apply(&mut self, op: PrimOp, a: &Uniform, b: &Uniform) -> Option<Uniform> {
+        Some(match (op, *a, *b) {
+            (PrimOp::MulP, Some(0), _) | (PrimOp::MulP, _, Some(0)) => Some(0),
+            (PrimOp::AddP, Some(a), Some(b)) => Some(a.wrapping_add(b)),
+            (PrimOp::SubP, Some(a), Some(b)) => Some(a.wrapping_sub(b)),
+            (PrimOp::MulP, Some(a), Some(b)) => Some(a.wrapping_mul(b)),
+            _ => None,
+        })
+    }
+}
+
+/// Products of indices by such steps do not wrap around to one another.
+const STEPS: std::ops::Range<i64> = -(1 << 32)..1 << 32;
+
+/// The values of a function as sums of the coordinates of a point.
+pub(super) struct Sums {
+    of: HashMap<Val, Index<Uniform, u32>>,
     /// The extents of the point's space, where they are literals.
-    extents: Vec<Option<i64>>,
+    extents: Vec<Uniform>,
 }
 
-/// Sums of products by such factors do not wrap around to one another.
-const FACTORS: std::ops::Range<i64> = -(1 << 32)..1 << 32;
-
-/// The values of a function that are literals.
-fn literals(f: &Fun) -> HashMap<Val, i64> {
-    let mut all = HashMap::new();
-    f.body.visit(0, &mut |n, _| {
-        if let (ScalarOp::Const(l), [result]) = (&n.op, &n.results[..])
-            && l.ty == ScalarType::I64
-        {
-            all.insert(*result, l.bits as i64);
-        }
-    });
-    all
-}
-
-impl Moves {
+impl Sums {
     /// Of a function of a statement whose first parameters are a point of the statement's result; none if it has no such.
-    pub(super) fn at_points(p: &Program, s: &Stmt, role: &str, f: &Fun) -> Option<Moves> {
+    pub(super) fn at_points(p: &Program, s: &Stmt, role: &str, f: &Fun) -> Option<Sums> {
         let extents = match &s.op {
             ArrayOp::Generate { shape, .. } if role == "f" => {
-                let literals = literals(shape);
-                shape.body.results.iter().map(|v| literals.get(v).copied()).collect()
+                let extents = Sums::of(shape, Vec::new());
+                shape.body.results.iter().map(|v| extents.of.get(v)?.affine().base).collect()
             }
             ArrayOp::Map { indexed: true, .. } if role == "f" => vec![None; p.ty(s.results[0]).rank],
             _ => return None,
         };
-        Some(Moves::of(f, extents))
+        Some(Sums::of(f, extents))
     }
 
     /// Of a function of a point.
-    pub(super) fn of_index(f: &Fun) -> Moves {
-        Moves::of(f, vec![None; f.body.params.len()])
+    pub(super) fn of_index(f: &Fun) -> Sums {
+        Sums::of(f, vec![None; f.body.params.len()])
     }
 
     /// Of a function whose first parameters are the point.
-    fn of(f: &Fun, extents: Vec<Option<i64>>) -> Moves {
-        let literals = literals(f);
-        let point = f.body.params.iter().take(extents.len()).enumerate();
-        let mut along: HashMap<Val, BTreeMap<usize, i64>> =
-            point.map(|(k, v)| (*v, BTreeMap::from([(k, 1)]))).collect();
+    fn of(f: &Fun, extents: Vec<Uniform>) -> Sums {
+        let point = f.body.params.iter().zip(0..extents.len() as u32);
+        let along = |axis| Index::Affine(Affine::along(axis, Some(0), Some(1)));
+        let mut of: HashMap<Val, _> = point.map(|(v, axis)| (*v, along(axis))).collect();
         f.body.visit(0, &mut |n, _| {
-            let [result] = n.results[..] else { return };
-            let operands = n.op.operands();
-            let all: Option<Vec<&BTreeMap<usize, i64>>> = operands.iter().map(|v| along.get(v)).collect();
-            let Some(all) = all.filter(|_| n.op.regions().is_empty()) else { return };
-            let scaled = |sum: &BTreeMap<usize, i64>, by: i64| -> Option<BTreeMap<usize, i64>> {
-                let products = sum.iter().map(|(axis, n)| Some((*axis, n.checked_mul(by).filter(|n| *n != 0)?)));
-                products.collect::<Option<BTreeMap<_, _>>>().filter(|sum| sum.values().all(|n| FACTORS.contains(n)))
-            };
-            let factor = |k: usize| operands.get(k).and_then(|v| literals.get(v)).copied();
-            let moves = match (&n.op, &all[..]) {
-                (_, all) if all.iter().all(|sum| sum.is_empty()) => Some(BTreeMap::new()),
-                (ScalarOp::Prim(PrimOp::NegP, _), [a]) => scaled(a, -1),
-                // What both change with might cancel.
-                (ScalarOp::Prim(op @ (PrimOp::AddP | PrimOp::SubP), _), [a, b])
-                    if a.keys().all(|axis| !b.contains_key(axis)) =>
-                {
-                    let b = scaled(b, if *op == PrimOp::SubP { -1 } else { 1 });
-                    b.map(|b| a.iter().map(|(axis, n)| (*axis, *n)).chain(b).collect())
-                }
-                (ScalarOp::Prim(PrimOp::MulP, _), [a, b]) => match (factor(0), factor(1)) {
-                    (_, Some(by)) => scaled(a, by),
-                    (Some(by), _) => scaled(b, by),
-                    _ => None,
-                },
-                _ => None,
-            };
-            if let Some(moves) = moves {
-                along.insert(result, moves);
+            if let ([result], Some(sum)) = (&n.results[..], sum(n, &of)) {
+                of.insert(*result, sum);
             }
         });
-        Moves { along, extents }
+        Sums { of, extents }
     }
 
     /// Whether no two points have the same index: each coordinate can be found from it and from the coordinates found before.
     pub(super) fn are_one_to_one(&self, index: &[Val]) -> bool {
-        let mut found: BTreeSet<usize> = BTreeSet::new();
-        let sums: Vec<&BTreeMap<usize, i64>> = index.iter().filter_map(|v| self.along.get(v)).collect();
+        let mut found: HashSet<u32> = HashSet::new();
         loop {
             let before = found.len();
-            for sum in &sums {
-                let unknown: Vec<(usize, i64)> =
-                    sum.iter().map(|(axis, n)| (*axis, *n)).filter(|(axis, _)| !found.contains(axis)).collect();
-                // Of two coordinates one may be the remainder by the other one's factor.
-                let is_remainder = |(axis, n): (usize, i64), by: i64| {
-                    self.extents[axis].and_then(|extent| extent.checked_mul(n.abs())).is_some_and(|end| end <= by.abs())
-                };
+            for v in index {
+                let Some(Index::Affine(sum)) = self.of.get(v) else { continue };
+                let unknown: Vec<&Term<Uniform, u32>> = sum.terms.iter().filter(|t| !found.contains(&t.axis)).collect();
                 match unknown[..] {
-                    [one] => found.extend([one.0]),
-                    [a, b] if is_remainder(a, b.1) || is_remainder(b, a.1) => found.extend([a.0, b.0]),
+                    [one] if literal(one).is_some() => found.extend([one.axis]),
+                    [a, b] if self.is_remainder(a, b) || self.is_remainder(b, a) => found.extend([a.axis, b.axis]),
                     _ => {}
                 }
             }
@@ -111,6 +93,34 @@ impl Moves {
                 return found.len() == self.extents.len();
             }
         }
+    }
+
+    /// Whether a coordinate is the remainder by the step of another one.
+    fn is_remainder(&self, a: &Term<Uniform, u32>, b: &Term<Uniform, u32>) -> bool {
+        let ends = || self.extents[a.axis as usize]?.checked_mul(literal(a)?.abs());
+        literal(b).zip(ends()).is_some_and(|(by, end)| end <= by.abs())
+    }
+}
+
+/// The step of a coordinate that can be found.
+fn literal(t: &Term<Uniform, u32>) -> Option<i64> {
+    t.step.filter(|step| *step != 0 && STEPS.contains(step))
+}
+
+/// What a node yields, of what its operands are.
+fn sum(n: &Node, of: &HashMap<Val, Index<Uniform, u32>>) -> Option<Index<Uniform, u32>> {
+    if let ScalarOp::Const(l) = &n.op {
+        let n = (l.ty == ScalarType::I64).then_some(l.bits as i64);
+        return Some(Index::Affine(Affine::uniform(n)));
+    }
+    let operands: Vec<_> = n.op.operands().iter().map(|v| of.get(v).cloned()).collect::<Option<_>>()?;
+    let is_uniform = |x: &Index<Uniform, u32>| matches!(x, Index::Affine(sum) if sum.is_uniform());
+    match &n.op {
+        op if !op.regions().is_empty() => None,
+        ScalarOp::Prim(op @ (PrimOp::AddP | PrimOp::SubP | PrimOp::MulP | PrimOp::NegP), _) => {
+            Index::prim(&mut Uniforms, *op, &operands)
+        }
+        _ => operands.iter().all(is_uniform).then(|| Index::Affine(Affine::uniform(None))),
     }
 }
 
@@ -134,13 +144,13 @@ mod tests {
         let program = acc_core::text::parse("test.acc", &text).unwrap();
         let s = &program.body.stmts[0];
         let ArrayOp::Generate { f, .. } = &s.op else { panic!("{text}") };
-        let moves = Moves::at_points(&program, s, "f", f).unwrap();
+        let sums = Sums::at_points(&program, s, "f", f).unwrap();
         let mut found = None;
         f.body.visit(0, &mut |n, _| {
             if let ScalarOp::Index(read) = &n.op
                 && read.index.len() == 2
             {
-                found = Some(moves.are_one_to_one(&read.index));
+                found = Some(sums.are_one_to_one(&read.index));
             }
         });
         found.unwrap()

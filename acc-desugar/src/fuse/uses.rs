@@ -1,7 +1,7 @@
 //! How statements read arrays.
 
 use super::compaction::Compaction;
-use super::one_to_one::Moves;
+use super::one_to_one::Sums;
 use super::{COPIES, GATHER};
 use crate::analysis::contraction::{Contraction, Definitions, contraction};
 use acc_core::data::ScalarType;
@@ -156,10 +156,8 @@ impl<'a> Uses<'a> {
                 }
             }
             ArrayOp::Backpermute { index, .. } => {
-                every(
-                    &mut all,
-                    Read::Times(if Moves::of_index(index).are_one_to_one(&index.body.results) { 1 } else { GATHER }),
-                );
+                let reads_once = Sums::of_index(index).are_one_to_one(&index.body.results);
+                every(&mut all, Read::Times(if reads_once { 1 } else { GATHER }));
             }
             ArrayOp::Replicate { .. } => every(&mut all, Read::Times(COPIES)),
             ArrayOp::Slice { .. } => every(&mut all, Read::Times(1)),
@@ -187,13 +185,13 @@ impl<'a> Uses<'a> {
                 }
             });
             let point = point(&s.op, role, f);
-            let moves = Moves::at_points(p, s, role, f);
+            let sums = Sums::at_points(p, s, role, f);
             indexed(&f.body, 1, &mut |a, index, times| {
                 let read = match (apart, p.ty(a).rank, s.op.is_closed(role)) {
                     (true, ..) => Read::Stored("a combination or a condition reads it"),
                     (_, 0, _) | (_, _, true) => Read::Once,
                     _ if point == Some(index) => Read::Point,
-                    _ if moves.as_ref().is_some_and(|moves| moves.are_one_to_one(index)) => Read::Times(times),
+                    _ if sums.as_ref().is_some_and(|sums| sums.are_one_to_one(index)) => Read::Times(times),
                     _ => Read::Times(times * GATHER * window),
                 };
                 all.push((a, read));

@@ -59,7 +59,7 @@ pub(crate) use op::{
     Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, definition, divisor, is_partial, visit_likely,
 };
 pub(crate) use record::Record;
-pub(crate) use schedule::{LoadAxes, Loop, row_major};
+pub(crate) use schedule::{Dependences, LoadAxes, Loop, row_major};
 pub use text::Kernels;
 pub(crate) use trivial::TRIVIAL_NODES;
 pub(crate) use verify::verify;

@@ -25,7 +25,7 @@ pub(crate) use emit::{
     has_divergent_loop, is_elementwise, reads_interleaved, transposed_axis,
 };
 
-use crate::kernel::{Kernel, LoadAxes};
+use crate::kernel::{Dependences, Kernel};
 use acc_core::ir::ArrayId;
 use acc_core::{RunLimits, timeline};
 use call::Entry;
@@ -211,8 +211,8 @@ fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Option<Compiled> 
 #[derive(Default)]
 pub(crate) struct CodeCache {
     variants: [OnceLock<Option<Compiled>>; Variant::COUNT],
-    /// The kernel in register tiles, and its loads.
-    tiled: OnceLock<(Kernel, Vec<LoadAxes>)>,
+    /// The kernel in register tiles, and what its elements depend on.
+    tiled: OnceLock<(Kernel, Dependences)>,
     /// The register tiles for such extents as were seen first.
     tiles: [OnceLock<(Kernel, Option<Compiled>)>; MAX_TILE_SHAPES],
 }
@@ -246,12 +246,12 @@ impl CodeCache {
     ) -> Option<(&'c Compiled, &'c Kernel)> {
         let llvm = compile::llvm(wait)?;
         let target = llvm.engine.as_ref().map(|e| e.target)?;
-        let (tiled, loads) = self.tiled.get_or_init(|| {
+        let (tiled, dependences) = self.tiled.get_or_init(|| {
             let tiled = kernel.speculated().unwrap_or_else(|| kernel.clone());
-            let loads = tiled.loads();
-            (tiled, loads)
+            let dependences = tiled.dependences();
+            (tiled, dependences)
         });
-        if let Some(loops) = emit::tile_shape(tiled, loads, extents, parts, &target) {
+        if let Some(loops) = emit::tile_shape(tiled, dependences, extents, parts, &target) {
             for tile in &self.tiles {
                 let (shape, compiled) = tile.get_or_init(|| {
                     let shaped = Kernel { loops: loops.clone(), ..tiled.clone() };

@@ -1,8 +1,15 @@
-//! The loads of a kernel's elements, and along which axes each of them moves.
+//! The loads of a kernel's elements and its conditionals, and along which axes each of them changes.
 
 use crate::kernel::{Ix, Kernel, Node, Op, OpExt as _, Region};
 use acc_core::ir::Val;
 use std::collections::HashSet;
+
+/// What a kernel's elements consist of, by the axes that it depends on.
+pub(crate) struct Dependences {
+    pub loads: Vec<LoadAxes>,
+    /// For each axis of the kernel, whether there are conditionals that depend on it.
+    pub branches: Vec<bool>,
+}
 
 /// A load.
 pub(crate) struct LoadAxes {
@@ -13,25 +20,21 @@ pub(crate) struct LoadAxes {
 }
 
 impl Kernel {
-    /// The loads of its elements.
-    pub(crate) fn loads(&self) -> Vec<LoadAxes> {
+    /// What its elements depend on.
+    pub(crate) fn dependences(&self) -> Dependences {
         let body = &self.element;
         let along: Vec<Vec<bool>> = (0..self.axes.len()).map(|axis| depends_on(&body.region, axis)).collect();
-        let mut loads = Vec::new();
+        let (mut loads, mut branches) = (Vec::new(), vec![false; self.axes.len()]);
         for (at, n) in body.region.nodes.iter().enumerate() {
+            if !n.op.regions().is_empty() {
+                branches.iter_mut().zip(&along).for_each(|(branches, depends)| *branches |= depends[at]);
+            }
             visit_loads(n, &mut |load| {
                 let bytes = load.results.first().map_or(0, |r| body.ty(*r).size());
                 loads.push(LoadAxes { along: along.iter().map(|depends| depends[at]).collect(), bytes });
             });
         }
-        loads
-    }
-
-    /// Whether there are conditionals that depend on an axis.
-    pub(crate) fn branches_along(&self, axis: usize) -> bool {
-        let region = &self.element.region;
-        let depends = depends_on(region, axis);
-        region.nodes.iter().zip(depends).any(|(n, depends)| depends && !n.op.regions().is_empty())
+        Dependences { loads, branches }
     }
 }
 

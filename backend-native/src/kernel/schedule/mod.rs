@@ -13,7 +13,7 @@ mod legal;
 mod loads;
 mod speculation;
 
-pub(crate) use loads::LoadAxes;
+pub(crate) use loads::{Dependences, LoadAxes};
 
 use super::{AxisKind, Kernel, KernelOp, Op, Output, Region, Sink};
 use crate::kernel::grouping::TERMS_PER_BLOCK;
@@ -229,11 +229,11 @@ impl Kernel {
         if !folds || !is_plain(region, true) || leaves > 2 || self.axes.last() != Some(&AxisKind::Reduction) {
             return None;
         }
-        let loads = self.loads();
+        let Dependences { loads, branches } = self.dependences();
         // A shared vector saves more than a shared scalar.
         let saved =
             |axis: usize| loads.iter().filter(|l| !l.along[axis]).map(|l| 1 + usize::from(l.along[lanes])).sum();
-        let candidates = (0..lanes).filter(|axis| !self.branches_along(*axis));
+        let candidates = (0..lanes).filter(|axis| !branches[*axis]);
         let most: (usize, usize) = candidates.map(|axis| (saved(axis), axis)).max()?;
         (most.0 > 0).then_some(most.1)
     }

@@ -56,12 +56,9 @@ impl Reverse<'_, '_> {
     /// solved; it may have fewer points than the array.
     pub(super) fn gathered(&mut self, array: ArrayId, reads: &[Read<'_>]) -> Option<ArrayId> {
         let [Read { sums, values }, ..] = *reads else { return None };
-        let mut pivots = pivots(sums)?;
-        let phases = pivots.iter().filter(|p| p.window.is_some()).count();
-        if phases > 0 && (reads.len() > 1 || self.w.rank(values) + phases > MAX_RANK) {
-            // Pivots of the smallest step, if there is no room for phases.
-            pivots = without_phases(sums)?;
-        }
+        let has_room = |pivots: &Vec<Pivot>| self.w.rank(values) + kept_axes(pivots) - pivots.len() <= MAX_RANK;
+        let by_phases = (reads.len() == 1).then(|| pivots(sums, true)).flatten().filter(has_room);
+        let pivots = by_phases.or_else(|| pivots(sums, false))?;
         let coordinates: Vec<usize> = pivots.iter().map(|p| p.coordinate).collect();
         let plain =
             |p: &Pivot| sums[p.axis].terms.len() == 1 && p.step == 1 && sums[p.axis].base == Uniform::Literal(0);
@@ -69,8 +66,7 @@ impl Reverse<'_, '_> {
             self.fold_axes(values, &coordinates)
         } else {
             let aligned = self.aligned(array, reads, &pivots);
-            let kept = pivots.len() + pivots.iter().filter(|p| p.window.is_some()).count();
-            self.fold_axes(aligned, &(0..kept).collect::<Vec<_>>())
+            self.fold_axes(aligned, &(0..kept_axes(&pivots)).collect::<Vec<_>>())
         };
         if pivots.len() == sums.len() && pivots.iter().all(|p| p.window.is_none()) {
             return Some(found);
@@ -207,18 +203,16 @@ pub(super) fn are_apart(a: &[Sum], b: &[Sum]) -> bool {
     comparable && apart
 }
 
-/// A pivot for each axis whose index is not the same at all points.
-fn pivots(sums: &[Sum]) -> Option<Vec<Pivot>> {
-    varying(sums).map(|axis| by_phases(sums, axis).or_else(|| of_least_step(sums, axis))).collect()
+/// A pivot for each axis whose index is not the same at all points, by phases where these may be.
+fn pivots(sums: &[Sum], phases: bool) -> Option<Vec<Pivot>> {
+    let varying = sums.iter().enumerate().filter(|(_, sum)| !sum.is_uniform());
+    let pivot = |axis: usize| phases.then(|| by_phases(sums, axis)).flatten().or_else(|| of_least_step(sums, axis));
+    varying.map(|(axis, _)| pivot(axis)).collect()
 }
 
-fn without_phases(sums: &[Sum]) -> Option<Vec<Pivot>> {
-    varying(sums).map(|axis| of_least_step(sums, axis)).collect()
-}
-
-/// The axes whose index is not the same at all points.
-fn varying(sums: &[Sum]) -> impl Iterator<Item = usize> + '_ {
-    sums.iter().enumerate().filter(|(_, sum)| !sum.is_uniform()).map(|(axis, _)| axis)
+/// The axes of an aligned array along which its elements are not summed: two where elements are found by phases.
+fn kept_axes(pivots: &[Pivot]) -> usize {
+    pivots.iter().map(|p| 1 + usize::from(p.window.is_some())).sum()
 }
 
 /// The coordinates that could be pivots of an axis, outermost first.

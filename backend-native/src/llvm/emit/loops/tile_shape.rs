@@ -4,7 +4,7 @@
 //! The shape changes no bit of a result: each element is folded in the same order.
 
 use crate::kernel::grouping::{MORE_TERMS_OF_LAST_BLOCK, TERMS_PER_BLOCK};
-use crate::kernel::{AxisKind, Kernel, LoadAxes, Loop, Output};
+use crate::kernel::{AxisKind, Dependences, Kernel, LoadAxes, Loop, Output};
 use crate::llvm::Target;
 use crate::llvm::emit::Width;
 use acc_core::ir::{MAX_UNROLLED_COPIES, Mark};
@@ -42,7 +42,7 @@ pub(super) fn accumulators(target: &Target) -> usize {
 /// part of the first folded axis.
 pub(crate) fn tile_shape(
     kernel: &Kernel,
-    loads: &[LoadAxes],
+    dependences: &Dependences,
     extents: &[usize],
     parts: bool,
     target: &Target,
@@ -62,7 +62,7 @@ pub(crate) fn tile_shape(
     }
     let (vector, _) = Width::lanes_of(&kernel.element, target);
     let vectors = extents[lanes].div_ceil(vector).clamp(1, MAX_VECTORS);
-    let shape = shape((kernel, loads), extents, [tile.axis, lanes], vectors, target)?;
+    let shape = shape((kernel, dependences), extents, [tile.axis, lanes], vectors, target)?;
     let rows = shape.rows;
     let mut loops = kernel.loops.clone();
     loops.iter_mut().filter(|l| l.axis == tile.axis && l.step == *full).for_each(|l| l.step = rows);
@@ -93,7 +93,7 @@ pub(crate) fn tile_shape(
     if extents[lanes] <= MAX_VECTORS * vector {
         let own = loops.iter_mut().filter(|l| l.axis == lanes && l.step == 1);
         own.for_each(|l| l.at_most = Some(vectors * vector));
-        if let Some(l) = prefetching(&loops, loads, extents, lanes) {
+        if let Some(l) = prefetching(&loops, &dependences.loads, extents, lanes) {
             loops[l].prefetches = true;
         }
     }
@@ -110,7 +110,7 @@ struct TileShape {
 /// The shape that takes the least time. Where the lanes are no more than a vector, a tile may have rows along a second axis, too, so
 /// that what is loaded for one of them serves the rows of the other one.
 fn shape(
-    (kernel, loads): (&Kernel, &[LoadAxes]),
+    (kernel, Dependences { loads, branches }): (&Kernel, &Dependences),
     extents: &[usize],
     [axis, lanes]: [usize; 2],
     vectors: usize,
@@ -136,7 +136,7 @@ fn shape(
         matches!(own[..], [Loop { step: 1, mark: Mark::Sequential, .. }])
             && ![axis, lanes].contains(second)
             && kernel.axes[*second] == AxisKind::Parallel
-            && !kernel.branches_along(*second)
+            && !branches[*second]
     };
     let fits = |[a, b]: &[usize; 2]| a * b * leaves <= MAX_ACCUMULATORS_OF_TWO_AXES[has_many];
     let pairs = SECOND_ROWS.into_iter().flat_map(|a| SECOND_ROWS.map(|b| [a, b])).filter(fits);
@@ -220,7 +220,7 @@ mod tests {
         let plan = of_text("test", text);
         let kernel = &plan.launches().next().unwrap().kernel;
         let target = Target { register: 64, splats: true };
-        let loops = tile_shape(kernel, &kernel.loads(), extents, false, &target).unwrap();
+        let loops = tile_shape(kernel, &kernel.dependences(), extents, false, &target).unwrap();
         loops.iter().map(Loop::to_string).collect::<Vec<_>>().join(", ")
     }
 
