@@ -1,5 +1,6 @@
 //! Which arrays have the same extents, whatever the arguments: extents, and other numbers, as interned expressions.
 
+use crate::analysis::access::{Affine, Index, Numbers};
 use crate::analysis::contraction::Definitions;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{
@@ -231,11 +232,38 @@ impl Extents {
 
     /// The values of a function of these arguments; of arrays that it reads `inside` tells the definitions.
     pub(crate) fn values(&mut self, f: &Fun, args: &[Extent], inside: Option<(&Inside<'_>, usize)>) -> Vec<Extent> {
-        let mut known: HashMap<Val, Extent> = f.body.params.iter().copied().zip(args.iter().copied()).collect();
-        self.region(f, &f.body, &mut known, inside);
+        let known = self.known_values(f, args, inside);
         let value = |v: &Val| known.get(v).copied();
         let results: Vec<Option<Extent>> = f.body.results.iter().map(value).collect();
         results.into_iter().map(|r| r.unwrap_or_else(|| self.unknown())).collect()
+    }
+
+    /// All that is known of the values inside of a function of these arguments.
+    pub(crate) fn known_values(
+        &mut self,
+        f: &Fun,
+        args: &[Extent],
+        inside: Option<(&Inside<'_>, usize)>,
+    ) -> HashMap<Val, Extent> {
+        let mut known: HashMap<Val, Extent> = f.body.params.iter().copied().zip(args.iter().copied()).collect();
+        self.region(f, &f.body, &mut known, inside);
+        known
+    }
+
+    /// A number as a sum of others times literals, modulo 2^64: equal sums are equal numbers.
+    pub(crate) fn sum(&self, e: Extent) -> Affine<i64, Extent> {
+        let itself = || Affine::along(e, 0, 1);
+        match self.expr(e) {
+            Some(Expr::Const(l)) if l.ty == ScalarType::I64 => Affine::uniform(l.bits as i64),
+            Some(Expr::Prim(op @ (PrimOp::AddP | PrimOp::SubP | PrimOp::MulP | PrimOp::NegP), args)) => {
+                let args: Vec<_> = args.iter().map(|a| Index::Affine(acc_core::grow_stack(|| self.sum(*a)))).collect();
+                match Index::prim(&mut Literals, *op, &args) {
+                    Some(Index::Affine(sum)) => sum,
+                    _ => itself(),
+                }
+            }
+            _ => itself(),
+        }
     }
 
     fn unknown(&mut self) -> Extent {
@@ -245,9 +273,9 @@ impl Extents {
 
     fn region(&mut self, f: &Fun, r: &Region, known: &mut HashMap<Val, Extent>, inside: Option<(&Inside<'_>, usize)>) {
         for n in &r.nodes {
-            if let ScalarOp::If { then, else_, .. } = &n.op {
-                acc_core::grow_stack(|| self.region(f, then, known, inside));
-                acc_core::grow_stack(|| self.region(f, else_, known, inside));
+            // The state of a loop is not known, nor is what depends on it.
+            for inner in n.op.regions() {
+                acc_core::grow_stack(|| self.region(f, inner, known, inside));
             }
             let values = |v: &[Val]| v.iter().map(|v| known.get(v).copied()).collect::<Option<Vec<Extent>>>();
             let expr = match &n.op {
@@ -333,6 +361,31 @@ impl Sizes<'_> for Extents {
     fn pred(&mut self, n: Extent) -> Extent {
         let one = self.literal(1i64.lit());
         self.prim(PrimOp::SubP, vec![n, one])
+    }
+}
+
+/// The numbers that sums have as steps.
+struct Literals;
+
+impl Numbers for Literals {
+    type Number = i64;
+    type Axis = Extent;
+
+    fn literal(&mut self, n: i64) -> i64 {
+        n
+    }
+
+    fn constant(&self, n: &i64) -> Option<i64> {
+        Some(*n)
+    }
+
+    fn apply(&mut self, op: PrimOp, a: &i64, b: &i64) -> Option<i64> {
+        match op {
+            PrimOp::AddP => Some(a.wrapping_add(*b)),
+            PrimOp::SubP => Some(a.wrapping_sub(*b)),
+            PrimOp::MulP => Some(a.wrapping_mul(*b)),
+            _ => None,
+        }
     }
 }
 

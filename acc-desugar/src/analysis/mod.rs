@@ -2,7 +2,9 @@
 
 pub mod access;
 pub mod choice;
+pub(crate) mod comparison;
 pub mod contraction;
+pub mod cost;
 pub(crate) mod extents;
 pub mod operators;
 pub mod segmented_operator;

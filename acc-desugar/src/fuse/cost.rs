@@ -1,6 +1,7 @@
 //! What computing an element costs, and whether it may fault or run on.
 
 use super::STORE;
+use crate::analysis::cost::prim_cost;
 use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, StencilInput, Stmt, Val};
 
 /// What is known of a statement's element, or of all that a kernel computes.
@@ -123,19 +124,4 @@ fn add(f: &Fun, times: usize, out: &mut Facts) {
 pub(super) fn is_cheaper_than_memory(cost: usize, times: usize, again: usize) -> Option<usize> {
     let all = cost.saturating_mul(times.saturating_sub(1)).saturating_add(again);
     (times <= 1 || all <= STORE).then_some(all)
-}
-
-/// The rough cost of a primitive, in units of one addition over a vector of lanes.
-pub fn prim_cost(p: PrimOp) -> usize {
-    use PrimOp as P;
-    match p {
-        P::AddP | P::SubP | P::MulP | P::MinP | P::MaxP | P::AndP | P::OrP | P::XorP | P::ShlP | P::ShrP => 1,
-        P::EqP | P::NeP | P::LtP | P::LeP | P::GtP | P::GeP | P::NegP | P::AbsP | P::SignumP | P::NotP => 1,
-        P::PopCountP | P::LeadingZerosP | P::TrailingZerosP | P::IsNanP | P::IsInfiniteP => 1,
-        P::FloorP | P::CeilP | P::RoundP | P::TruncP => 1,
-        P::DivP | P::SqrtP => 3,
-        P::QuotP | P::RemP | P::DivFloorP | P::ModFloorP | P::FmodP => 8,
-        P::PowP | P::Atan2P | P::ExpP | P::LnP | P::Log2P | P::Log10P | P::SinP | P::CosP | P::TanP => 30,
-        P::AsinP | P::AcosP | P::AtanP | P::SinhP | P::CoshP | P::TanhP | P::AsinhP | P::AcoshP | P::AtanhP => 30,
-    }
 }

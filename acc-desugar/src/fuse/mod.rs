@@ -54,7 +54,6 @@ mod uses;
 mod verify;
 
 pub use compaction::Compaction;
-pub use cost::prim_cost;
 
 /// The matrix product that a statement is, if fusion stores its factors for one.
 pub fn matrix_product(defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
@@ -143,6 +142,9 @@ pub enum What {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.what {
+            What::Inlined(into) if into.is_empty() => {
+                write!(f, "{} is not computed: its extents alone are read", self.array)
+            }
             What::Inlined(into) => {
                 write!(f, "{} is fused into ", self.array)?;
                 into.iter().enumerate().try_for_each(|(k, a)| write!(f, "{}{a}", if k > 0 { ", " } else { "" }))

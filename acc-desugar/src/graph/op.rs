@@ -297,7 +297,7 @@ macro_rules! with_graph_ops {
                 left: Value,
                 /// The other one.
                 right: Value,
-                /// Of `bool`: where it is false, the left factor is 0, and so is the product whatever the right factor is.
+                /// Of `bool`: where it is false, one of the factors is 0, and so is the product whatever the other one is.
                 mask: Option<Value>,
                 /// How many axes are summed.
                 axes: u32,

@@ -6,7 +6,7 @@ use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Foreign, Fun, Loc, PrimOp, Read, ScalarOp, Val, Vals};
 use acc_desugar::analysis::access::Numbers as _;
-use acc_desugar::fuse::prim_cost;
+use acc_desugar::analysis::cost::prim_cost;
 use smallvec::{SmallVec, smallvec};
 use std::collections::{HashMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! Sums of products: matrix products of some kind.
 
 use super::views::{moved_with, varying};
-use super::windows::is_zero_outside;
+use super::windows::are_zero_outside;
 use crate::analysis::contraction::{Product, View, followed, product};
 use crate::graph::builder::Builder;
 use crate::graph::{Op, ReduceOp, Value, Values};
@@ -46,7 +46,7 @@ fn summed_again(b: &mut Builder, rows: Value) -> Option<Value> {
     Some(b.after_checks(sums, checked))
 }
 
-/// The sum of products that are 0 where a condition fails, if one of the factors is 0 there, too.
+/// The sum of products that are 0 where a condition fails, if wherever it fails one of the factors is 0, too.
 fn guarded(b: &mut Builder, rows: Value) -> Option<Value> {
     let mut checked = Vec::new();
     let (mut chosen, mut path) = (b.unchecked(rows, &mut checked), Vec::new());
@@ -73,12 +73,10 @@ fn guarded(b: &mut Builder, rows: Value) -> Option<Value> {
     if [x, y].iter().any(|f| b.rank(*f) != b.rank(rows)) {
         return None;
     }
-    let [left, right] = match () {
-        () if is_zero_outside(b, x, mask) => [x, y],
-        () if is_zero_outside(b, y, mask) => [y, x],
-        () => return None,
-    };
-    let moved = path.iter().rev().fold(Values::from_slice(&[left, right, mask]), |xs, v| moved_with(b, *v, &xs));
+    if !are_zero_outside(b, &[x, y], mask) {
+        return None;
+    }
+    let moved = path.iter().rev().fold(Values::from_slice(&[x, y, mask]), |xs, v| moved_with(b, *v, &xs));
     let [left, right, mask] = moved[..] else { return None };
     let inner = b.rank(rows) - 1;
     if [left, right].iter().any(|f| b.axes(*f) >> inner & 1 == 0) {

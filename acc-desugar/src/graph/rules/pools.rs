@@ -3,7 +3,7 @@
 //! What is reduced along a position in a window, and read at the other axes of the window, is reduced before it is read there. So a
 //! window of `a` by `b` takes the steps of `a + b` elements, and no tensor has an axis for each.
 
-use super::windows::{Along, Term, Viewed, is_zero_outside, viewed};
+use super::windows::{Along, Term, Viewed, are_zero_outside, viewed};
 use crate::graph::builder::{Builder, Pooled, Windows};
 use crate::graph::{Op, ReduceOp, Value, Values};
 
@@ -123,7 +123,7 @@ fn kept_inside(b: &Builder, with: ReduceOp, rows: Value) -> (Value, Option<Maske
     let chosen = b.unchecked(rows, &mut checked);
     let found = match b.def(chosen) {
         Some(Op::Where(mask, then, else_)) if b.constant_of(*else_) == Some(with.neutral(b.scalar(rows))) => {
-            is_zero_outside(b, *then, *mask).then_some(*then)
+            are_zero_outside(b, &[*then], *mask).then_some(*then)
         }
         _ => None,
     };

@@ -20,14 +20,21 @@ const MAX_VIEWS: usize = 32;
 /// A contraction that is a convolution of its one factor with the other.
 pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
     let Op::Contract { left, right, mask, axes } = *op else { return None };
-    if let Some(mask) = mask {
-        let found = Convolution::of(b, left, right, axes as usize)?;
-        return found.write_guarded(b, |b| b.contract(left, right, Some(mask), axes));
-    }
-    let found =
-        Convolution::of(b, left, right, axes as usize).or_else(|| Convolution::of(b, right, left, axes as usize))?;
+    let both = [[left, right], [right, left]].map(|[x, filters]| Convolution::of(b, x, filters, axes as usize));
+    let found = match both {
+        [Some(one), Some(other)] if one.stores_windows(b) && !other.stores_windows(b) => other,
+        [one, other] => one.or(other)?,
+    };
     let factors = found.factors(b)?;
-    Some(found.write(b, factors))
+    Some(match mask {
+        None => found.write(b, factors),
+        Some(mask) => {
+            let padded = [left, right].map(|x| viewed(b, x, true).is_some_and(|x| x.is_padded()));
+            let of_finite = [left, right].into_iter().zip([padded[1], padded[0]]).filter(|(_, other)| *other);
+            let of_finite: Values = of_finite.map(|(x, _)| x).collect();
+            found.write_guarded(b, factors, &of_finite, |b| b.contract(left, right, Some(mask), axes))
+        }
+    })
 }
 
 /// How a dimension of a tensor follows the axes of the space of a contraction.
@@ -136,6 +143,11 @@ impl Viewed {
         b.after_checks(self.value, self.checked.clone())
     }
 
+    /// Whether it is read with zeros around it.
+    fn is_padded(&self) -> bool {
+        self.along.iter().any(|along| matches!(along, Along::Window { padded: true, .. }))
+    }
+
     pub(super) fn has(&self, axis: usize) -> bool {
         self.along.iter().any(|along| match along {
             Along::One => false,
@@ -166,6 +178,7 @@ struct Roles {
 /// A convolution that a contraction is.
 struct Convolution {
     from: Viewed,
+    filters: Value,
     of: Viewed,
     pairs: Vec<Pair>,
     roles: Roles,
@@ -190,7 +203,7 @@ impl Convolution {
             pairs.iter().map(|p| u32::try_from(step(p).unsigned_abs()).ok()).collect()
         };
         let (strides, dilations) = (apart(|p| p.place.step)?, apart(|p| p.window.step)?);
-        Some(Convolution { from, of, pairs, roles, strides, dilations })
+        Some(Convolution { from, filters, of, pairs, roles, strides, dilations })
     }
 
     fn factors(&self, b: &mut Builder) -> Option<Factors> {
@@ -227,27 +240,53 @@ impl Convolution {
         b.insert_axes(y, roles.ones.as_slice().into())
     }
 
-    /// The same of a contraction whose products are 0 where the images are, whatever the filters are there: only of finite
-    /// filters the products with zeros are zeros.
-    fn write_guarded(&self, b: &mut Builder, contraction: impl FnOnce(&mut Builder) -> Value) -> Option<Value> {
-        let factors = self.factors(b)?;
-        let [nan, infinite] = [PrimOp::IsNanP, PrimOp::IsInfiniteP].map(|p| b.prim(p, &[factors.filters]));
-        let bad = b.prim(PrimOp::OrP, &[nan, infinite]);
-        let bad = b.any(bad);
+    /// Whether the filters are windows that overlap: the convolution would store each element several times.
+    fn stores_windows(&self, b: &Builder) -> bool {
+        let Some(of) = viewed(b, self.filters, true) else { return false };
+        of.along.iter().any(|along| match along {
+            Along::Window { terms, .. } => match terms[..] {
+                [x, y] => ![(x, y), (y, x)].iter().any(|(inner, outer)| {
+                    b.const_size(inner.len).is_some_and(|len| len * inner.step.abs() <= outer.step.abs())
+                }),
+                _ => terms.len() > 1,
+            },
+            Along::One | Along::Axis(_) => false,
+        })
+    }
+
+    /// The same of a contraction whose products are 0 where the factor is that has zeros around it, whatever the other one is
+    /// there: only if that is finite, its products with zeros are zeros.
+    fn write_guarded(
+        &self,
+        b: &mut Builder,
+        factors: Factors,
+        of_finite: &[Value],
+        contraction: impl FnOnce(&mut Builder) -> Value,
+    ) -> Value {
+        let mut bad: Option<Value> = None;
+        for x in of_finite {
+            let viewed = viewed(b, *x, true);
+            let x = viewed.map_or(*x, |viewed| viewed.after_checks(b));
+            let [nan, infinite] = [PrimOp::IsNanP, PrimOp::IsInfiniteP].map(|p| b.prim(p, &[x]));
+            let own = b.prim(PrimOp::OrP, &[nan, infinite]);
+            let own = b.any(own);
+            bad = Some(bad.map_or(own, |bad| b.prim(PrimOp::OrP, &[bad, own])));
+        }
+        let Some(bad) = bad else { return self.write(b, factors) };
         b.open();
         let general = contraction(b);
         let general = b.close(vec![general]);
         b.open();
         let y = self.write(b, factors);
         let convolution = b.close(vec![y]);
-        Some(b.if_(bad, general, convolution)[0])
+        b.if_(bad, general, convolution)[0]
     }
 }
 
-/// Whether a factor is 0 wherever a condition fails, since all that it says is that positions are inside of a tensor that
-/// the factor reads with zeros around it.
-pub(super) fn is_zero_outside(b: &Builder, factor: Value, condition: Value) -> bool {
-    let Some(from) = viewed(b, factor, true) else { return false };
+/// Whether one of the factors is 0 wherever a condition fails, since all that it says is that positions are inside of a tensor
+/// that the factor reads with zeros around it.
+pub(super) fn are_zero_outside(b: &Builder, factors: &[Value], condition: Value) -> bool {
+    let factors: Vec<Viewed> = factors.iter().filter_map(|x| viewed(b, *x, true)).collect();
     let mut all = vec![condition];
     while let Some(v) = all.pop() {
         let Some(Op::Prim(p, args)) = b.def(b.beneath_checks(v)) else { return false };
@@ -257,7 +296,7 @@ pub(super) fn is_zero_outside(b: &Builder, factor: Value, condition: Value) -> b
             PrimOp::GeP | PrimOp::LtP => {
                 let Some(index) = positions(b, x) else { return false };
                 let ends = |along: &Along| reads_at(b, along, &index) && is_end(b, along, *p, y);
-                if !from.along.iter().any(ends) {
+                if !factors.iter().any(|from| from.along.iter().any(ends)) {
                     return false;
                 }
             }

@@ -14,8 +14,8 @@ use std::collections::HashMap;
 pub(super) enum Uniform {
     Literal(i64),
     Extent(ArrayId, usize),
-    /// A sum, difference or product.
-    Of(PrimOp, Box<Uniform>, Box<Uniform>),
+    /// What an operation that does not fault yields of others.
+    Of(PrimOp, Vec<Uniform>),
 }
 
 /// The index along one axis of an array, by the coordinates of the point, of which 0 is the outermost.
@@ -34,9 +34,9 @@ impl Uniform {
         match self {
             Uniform::Literal(n) => c.int(*n),
             Uniform::Extent(a, axis) => c.extent(*a, *axis),
-            Uniform::Of(op, a, b) => {
-                let (a, b) = (a.write(c), b.write(c));
-                c.two(*op, a, b)
+            Uniform::Of(op, args) => {
+                let args: Vec<Val> = args.iter().map(|arg| arg.write(c)).collect();
+                c.op(*op, &args)
             }
         }
     }
@@ -66,9 +66,25 @@ impl Numbers for Uniforms {
             (PrimOp::SubP, n, Literal(0)) => n.clone(),
             (PrimOp::MulP, n, Literal(1)) | (PrimOp::MulP, Literal(1), n) => n.clone(),
             (PrimOp::MulP, _, Literal(0)) | (PrimOp::MulP, Literal(0), _) => Literal(0),
-            (op, a, b) => Uniform::Of(op, Box::new(a.clone()), Box::new(b.clone())),
+            (op, a, b) => Uniform::Of(op, vec![a.clone(), b.clone()]),
         })
     }
+}
+
+/// What an operation other than a sum or product yields of integers that are equal at all points, if it never faults.
+fn uniform(op: PrimOp, args: &[Index<Uniform, u32>]) -> Option<Index<Uniform, u32>> {
+    use PrimOp as P;
+    let number = |arg: &Index<Uniform, u32>| match arg {
+        Index::Affine(sum) if sum.is_uniform() => Some(sum.base.clone()),
+        _ => None,
+    };
+    let args: Vec<Uniform> = args.iter().map(number).collect::<Option<_>>()?;
+    let is_total = match op {
+        P::MinP | P::MaxP | P::ShlP | P::ShrP | P::AbsP => true,
+        P::QuotP | P::RemP | P::DivFloorP | P::ModFloorP => args[1].literal().is_some_and(|by| by > 0),
+        _ => false,
+    };
+    is_total.then(|| Index::Affine(Affine::uniform(Uniform::Of(op, args))))
 }
 
 /// What is known of the values of a function.
@@ -124,7 +140,7 @@ impl Indices {
             }
             ScalarOp::Prim(op, args) => {
                 let args = args.iter().map(|a| self.index(*a)).collect::<Option<Vec<_>>>()?;
-                Index::prim(&mut Uniforms, op, &args)
+                uniform(op, &args).or_else(|| Index::prim(&mut Uniforms, op, &args))
             }
             _ => None,
         }

@@ -19,13 +19,18 @@ pub(crate) fn pass<'p>(
     }
     try_map_funs(p, &mut |_, f| {
         limits.check()?;
-        let live = live_values(f);
-        let mut f = f.clone();
-        sweep(&mut f.body, &live);
         // Equal functions are equal, and the type table has no gaps.
-        Ok(f.renumbered())
+        Ok(live(f).renumbered())
     })
     .map(Cow::Owned)
+}
+
+/// The function without what its results do not depend on.
+pub(crate) fn live(f: &Fun) -> Fun {
+    let live = live_values(f);
+    let mut f = f.clone();
+    sweep(&mut f.body, &live);
+    f
 }
 
 /// A node, or a component of a loop's state seen from inside.

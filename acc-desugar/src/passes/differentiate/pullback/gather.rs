@@ -12,12 +12,16 @@
 //! Reads at `s * y + b` for several `b` from 0 to `s - 1`, as those of a pool, never meet: an element belongs to the one for
 //! which `b` is the remainder of its index by `s`. They have one adjoint, which is looked at once for each element.
 
-use super::super::indices::{Sum, Uniform};
+use super::super::indices::{Indices, Sum, Uniform};
 use super::Reverse;
 use crate::analysis::access::Term;
+use crate::analysis::comparison::{Comparison, comparison, decided};
+use crate::analysis::cost::prim_cost;
+use crate::passes::simplify::dead_scalars::live;
 use acc_core::ad::Code;
-use acc_core::ir::{ArrayId, ArrayOp, PrimOp, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, Val};
 use acc_core::verify::MAX_RANK;
+use std::collections::HashMap;
 
 /// The largest step of a pivot: of so many elements one is read, and all are looked at.
 const MAX_STEP: u64 = 4;
@@ -161,7 +165,10 @@ impl Reverse<'_, '_> {
             }
         }
         let places: i64 = remainders.iter().map(|(p, _)| p.step).product();
-        let results = if reads.len() as i64 == places && reads.iter().all(|r| r.values == values) {
+        let results = if let [read] = reads {
+            let by_phases = pivots.iter().any(|p| p.window.is_some());
+            self.value_where(&mut c, there, (read, array, by_phases), &point)
+        } else if reads.len() as i64 == places && reads.iter().all(|r| r.values == values) {
             c.read_where(there, values, &leaves, &point)
         } else {
             let mut all: Option<Vec<Val>> = None;
@@ -184,6 +191,85 @@ impl Reverse<'_, '_> {
         let op = ArrayOp::Generate { shape: shape.done(extents), f: c.done(results) };
         self.w.stmt(rank, elt, op)
     }
+
+    /// The adjoints of points that read elements of the array, zeros where the condition fails. Each point is looked at once: what
+    /// is cheap is computed there and not stored.
+    ///
+    /// Phases have elements beyond the edges of the array, which nobody takes; they are computed, too, if that reads nothing that is
+    /// beyond an edge there.
+    fn value_where(
+        &self,
+        c: &mut Code,
+        there: Val,
+        (read, array, by_phases): (&Read<'_>, ArrayId, bool),
+        point: &[Val],
+    ) -> Vec<Val> {
+        let values = read.values;
+        let leaves = self.w.elt(values).leaves();
+        let written = self.w.stmts.iter().rev().find(|s| s.results.contains(&values)).map(|s| &s.op);
+        let Some(ArrayOp::Map { xs, f, indexed }) = written.filter(|op| op.funs().iter().all(|(_, f)| is_cheap(f)))
+        else {
+            return c.read_where(there, values, &leaves, point);
+        };
+        let f = &live(f);
+        let value = |c: &mut Code| {
+            let mut args = if *indexed { point.to_vec() } else { Vec::new() };
+            for x in xs {
+                args.extend(c.read(*x, &self.w.elt(*x).leaves(), point));
+            }
+            if *indexed && !self.w.exact && (!by_phases || reads_at_coordinates(f)) {
+                c.inline(&self.in_bounds(f, read, array), &args)
+            } else {
+                c.inline(f, &args)
+            }
+        };
+        c.branch(there, &leaves, value, |c| c.zeros(&leaves))
+    }
+
+    /// A function of the points that read elements of the array: comparisons of their index with its bounds hold.
+    fn in_bounds(&self, f: &Fun, read: &Read<'_>, array: ArrayId) -> Fun {
+        let mut indices = Indices::new(&f.body.params[..self.w.rank(read.values)]);
+        indices.note(&f.body);
+        let mut known = HashMap::new();
+        f.body.visit(0, &mut |n, _| {
+            let (Some((how, i, end)), [result]) = (comparison(f, &n.op), &n.results[..]) else { return };
+            let Some(both) = indices.sums(&[i, end]) else { return };
+            let [i, end] = &both[..] else { return };
+            let is_end = |axis: usize| match (&how, &end.base) {
+                (Comparison::AtLeast, least) => least.literal().is_some_and(|least| least <= 0),
+                (Comparison::Below, Uniform::Extent(a, k)) => *k == axis && self.shape(*a) == self.shape(array),
+                (Comparison::Below, _) => false,
+            };
+            if end.is_uniform() && read.sums.iter().enumerate().any(|(axis, sum)| sum == i && is_end(axis)) {
+                known.insert(*result, true);
+            }
+        });
+        decided(f, &known)
+    }
+}
+
+/// Whether all that a function of points reads is at coordinates of the point.
+fn reads_at_coordinates(f: &Fun) -> bool {
+    let mut all = true;
+    f.body.visit(0, &mut |n, _| {
+        if let ScalarOp::Index(read) = &n.op {
+            all &= read.index.iter().all(|i| f.body.params.contains(i));
+        }
+    });
+    all
+}
+
+/// Whether a function does nothing that takes longer than to store what it yields and to read it again.
+fn is_cheap(f: &Fun) -> bool {
+    let mut cheap = true;
+    f.body.visit(0, &mut |n, _| {
+        cheap &= match &n.op {
+            ScalarOp::Prim(p, _) => prim_cost(*p) == 1,
+            ScalarOp::While { .. } | ScalarOp::Own(_) => false,
+            _ => true,
+        }
+    });
+    cheap
 }
 
 /// Whether two reads of an array never meet, and have the same pivots: their indices differ in literals alone that are

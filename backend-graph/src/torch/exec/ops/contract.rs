@@ -18,7 +18,7 @@ enum Role {
 }
 
 /// Sums of products along the last axes: matrix products, a batch of them over the axes that both operands have. Where a
-/// mask is false the first factor is 0, and the product whatever the second one is.
+/// mask is false one of the factors is 0, and the product whatever the other one is.
 pub(crate) fn contract([a, b]: [&Tensor; 2], mask: Option<&Tensor>, axes: usize, ty: ScalarType) -> Result<Tensor> {
     if a.dim() == 1 && a.size() == b.size() && mask.is_none() {
         return Ok(a.f_dot(b)?);
@@ -27,7 +27,7 @@ pub(crate) fn contract([a, b]: [&Tensor; 2], mask: Option<&Tensor>, axes: usize,
     let full: Vec<i64> = a.size().iter().zip(b.size()).map(|(x, y)| together(*x, y)).take(outer).collect();
     let sums = match mask {
         // Zeros times what is no number are not 0.
-        Some(mask) if !all_finite(b)? => {
+        Some(mask) if !all_finite(a)? || !all_finite(b)? => {
             let zero = Tensor::f_zeros([0i64; 0], (a.f_kind()?, a.device()))?;
             summed(&a.f_mul(b)?.f_where_self(mask, &zero)?, outer, ty)?
         }
