@@ -2,8 +2,47 @@
 //! adjoint of an array that was zipped with another one, since that may be shorter. Where extents are equal all guards hold.
 
 use super::{Body, Kernel, Op, definition};
+use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, PrimOp, Val};
 use std::collections::HashMap;
+
+/// What comparisons say of values where they hold: those that are not below 0, and those that are below another one.
+#[derive(Default)]
+pub(crate) struct Ranges {
+    not_negative: Vec<Val>,
+    below: Vec<(Val, Val)>,
+}
+
+impl Ranges {
+    /// Of these conditions, all of which hold.
+    pub(crate) fn of(body: &Body, conditions: impl IntoIterator<Item = Val>) -> Ranges {
+        let mut ranges = Ranges::default();
+        conditions.into_iter().for_each(|v| ranges.note(body, v));
+        ranges
+    }
+
+    fn note(&mut self, body: &Body, condition: Val) {
+        let Some(Op::Prim(p, args)) = definition(&body.region, condition).map(|n| &n.op) else { return };
+        let [a, b] = args[..] else { return };
+        match p {
+            PrimOp::AndP if body.ty(condition) == ScalarType::Bool => {
+                [a, b].into_iter().for_each(|v| self.note(body, v))
+            }
+            _ if body.ty(a) != ScalarType::I64 => {}
+            PrimOp::GeP if body.is_zero(b) => self.not_negative.push(a),
+            PrimOp::LeP if body.is_zero(a) => self.not_negative.push(b),
+            PrimOp::LtP => self.below.push((a, b)),
+            PrimOp::GtP => self.below.push((b, a)),
+            _ => {}
+        }
+    }
+
+    /// The values that an index is below, if it is not below 0.
+    pub(crate) fn ends(&self, index: Val) -> impl Iterator<Item = Val> + '_ {
+        let known = self.not_negative.contains(&index);
+        self.below.iter().filter(move |(of, _)| known && *of == index).map(|(_, end)| *end)
+    }
+}
 
 /// An axis whose indices are to be less than an extent of an array.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

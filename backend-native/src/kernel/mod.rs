@@ -53,7 +53,7 @@ mod verify;
 
 pub(crate) use access::{Accesses, Uniformity};
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
-pub(crate) use guards::Guard;
+pub(crate) use guards::{Guard, Ranges};
 pub(crate) use math::{expand, without_scales};
 pub(crate) use op::{
     Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, definition, divisor, is_partial, visit_likely,

@@ -289,6 +289,33 @@ mod tests {
     }
 
     #[test]
+    fn rows_read_filters_behind_the_condition_of_windows() {
+        // The filters are read at `r + 2 q` behind the condition of the windows, too: at one address in all lanes.
+        let guarded = |filter: &str| {
+            format!(
+                "program(g: [2]f32, w: [3]f32, n: [0]i64) {{
+                   t: [5]f32 = generate(shape: || (extent(w, 1), 2i64, n[], extent(g, 0), n[]),
+                     f: |%c: i64, %r: i64, %v: i64, %o: i64, %q: i64| {{
+                     %i: i64 = sub(%v, %q)
+                     %p: i64 = add(%r, mul(2i64, %q))
+                     %here: bool = and(and(ge(%i, 0i64), lt(%i, extent(g, 1))), and(ge(%p, 0i64), lt(%p, extent(w, 2))))
+                     %x: f32 = if %here {{ yield mul(g[%o, %i], w[{filter}]) }} else {{ yield 0.0f32 }}
+                     yield %x
+                   }})
+                   s: [4]f32 = fold(t, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+                   y: [3]f32 = fold(s, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+                   yield y
+                 }}"
+            )
+        };
+        let tiled = kernel(&guarded("%o, %c, %p"));
+        assert_eq!(loops(&tiled), "i1, i2 by 64, i0 by 4, i2, i3, i4, unrolled i0");
+        // Not if each lane reads another element there.
+        let varying = kernel(&guarded("%o, add(%c, %v), %p"));
+        assert_eq!(loops(&varying), "row-major");
+    }
+
+    #[test]
     fn rewrites_change_the_loops() {
         let mut k = plain(product());
         assert_eq!(loops(&k), "row-major");

@@ -81,7 +81,8 @@ fn parts(r: &Region, body: &Body) -> Option<Parts> {
             parts.before.push(n.clone());
         }
     }
-    (!parts.before.is_empty() || !parts.after.is_empty()).then_some(parts)
+    let changes = !parts.before.is_empty() || !parts.after.is_empty() || parts.guarded.len() > 1;
+    changes.then_some(parts)
 }
 
 /// The affine indices of a check and the others, each with the first element along the other dimensions.

@@ -2,11 +2,12 @@
 
 use super::access::transposed_load::TransposedLoad;
 use super::loops::guarded_reads::Guarded;
+use super::loops::masked_reads::MaskedReads;
 use super::loops::narrow_induction::NarrowState;
-use super::loops::nest::{Axis, Bound, Proven};
+use super::loops::nest::{Axis, Proven};
 use super::text::Operand;
 use super::text::value::Value;
-use crate::kernel::Body;
+use crate::kernel::{Body, Node};
 use acc_core::ir::Val;
 use std::collections::{HashMap, HashSet};
 
@@ -23,8 +24,10 @@ pub(crate) struct Scope {
     pub unlikely: HashSet<Val>,
     /// Conditionals that guard reads, by their first result.
     pub guarded: HashMap<Val, Guarded>,
-    /// Conditionals of nothing but reads that their condition proves in bounds, by their first result; with those indices.
-    pub masked_reads: HashMap<Val, Vec<Bound>>,
+    /// Conditionals of nothing but reads and checks that their condition proves in bounds.
+    pub masked_reads: HashMap<*const Node, MaskedReads>,
+    /// Conditions that hold here, in all lanes.
+    pub holding: Vec<Val>,
     /// Loads whose values were transposed into stack buffers.
     pub transposed: Vec<TransposedLoad>,
 }
@@ -40,6 +43,7 @@ impl Scope {
             unlikely: HashSet::new(),
             guarded: HashMap::new(),
             masked_reads: HashMap::new(),
+            holding: Vec::new(),
             transposed: Vec::new(),
         }
     }

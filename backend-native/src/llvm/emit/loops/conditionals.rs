@@ -13,8 +13,8 @@ impl Emitter<'_> {
             self.uniform_if(n, cond, then, else_);
         } else if self.scope.unlikely.contains(&cond) && !is_partial(else_, &self.facts.body.consts) {
             self.unlikely_if(n, cond, then, else_);
-        } else if let Some(proven) = n.results.first().and_then(|r| self.scope.masked_reads.get(r)).cloned() {
-            self.masked_reads(n, cond, [then, else_], proven);
+        } else if let Some(reads) = self.proven_reads(n) {
+            self.masked_reads(n, cond, [then, else_], reads);
         } else if matches!(self.code.mask, Mask::All)
             && let Some(guarded) = n.results.first().and_then(|r| self.scope.guarded.get(r)).cloned()
         {

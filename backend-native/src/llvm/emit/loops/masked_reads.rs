@@ -1,49 +1,57 @@
 //! Conditionals in register tiles that hold nothing but reads, which their condition proves in bounds.
 //!
 //! Before all loops the bounds of the condition are compared with the extents of the arrays. Inside there are loads under the
-//! mask of the condition, and no branches.
+//! mask of the condition, and no branches. What all lanes read at one address is loaded without a mask, where terms are left out for
+//! which the part of the condition does not hold that is the same in all lanes ([`skipped_terms`](super::skipped_terms)).
 
-use crate::kernel::{Ix, KernelOp, Node, Op, Region, definition};
+use crate::kernel::{Ix, KernelOp, Node, Op, Ranges, Region};
 use crate::llvm::emit::loops::nest::Bound;
 use crate::llvm::emit::text::put;
 use crate::llvm::emit::text::value::Mask;
 use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
-use acc_core::data::ScalarType;
-use acc_core::ir::{PrimOp, Val};
+use acc_core::ir::Val;
 use acc_desugar::analysis::access::Access;
 
-/// What bounds say of values where a condition holds: those that are not below 0, and those that are below another one.
-#[derive(Default)]
-struct Ranges {
-    not_negative: Vec<Val>,
-    below: Vec<(Val, Val)>,
+/// A conditional of nothing but reads that its condition proves in bounds.
+#[derive(Clone)]
+pub(crate) struct MaskedReads {
+    /// Their indices.
+    bounds: Vec<Bound>,
+    /// The conditions that have to hold for all lanes, if the address of a read is the same in all lanes.
+    uniform: Vec<Val>,
 }
 
 impl<'a> Emitter<'a> {
-    /// Notes a conditional of nothing but contiguous reads and checks of indices that its condition bounds, where the extents
-    /// are at least those bounds: compared once, before all loops, which bails out if they are not. What is left of it are
-    /// loads under a mask.
+    /// Notes a conditional of nothing but reads, contiguous or the same in all lanes, and checks of indices that its condition
+    /// bounds, where the extents are at least those bounds: compared once, before all loops, which bails out if they are not.
+    /// What is left of it are loads under a mask.
     pub(super) fn prove_by_condition(&mut self, n: &'a Node) {
-        let (Op::If { cond, then, else_ }, Some(&result)) = (&n.op, n.results.first()) else { return };
+        let Op::If { cond, then, else_ } = &n.op else { return };
         if self.facts.uniformities[cond.index()] == Uniformity::Uniform || !else_.nodes.is_empty() {
             return;
         }
-        let mut ranges = Ranges::default();
-        self.ranges(*cond, &mut ranges);
-        let mut proven = Vec::new();
-        let mut compared = Vec::new();
+        let body = self.facts.body;
+        let uniform = self.facts.conjuncts(&body.region, *cond).0;
+        let [of_lanes, of_all] = [Ranges::of(body, [*cond]), Ranges::of(body, uniform.iter().copied())];
+        let (mut bounds, mut compared, mut needs_uniform) = (Vec::new(), Vec::new(), false);
         for n in &then.nodes {
-            let (array, index) = match &n.op {
-                Op::Index(l) if l.edge.is_none() && self.lane_access(l) == Access::Strided(1) => (l.array, &l.index),
-                Op::Own(KernelOp::Check { array, index }) => (*array, index),
+            let (array, index, ranges) = match &n.op {
+                Op::Index(l) if l.edge.is_none() => match self.lane_access(l) {
+                    Access::Strided(1) => (l.array, &l.index, &of_lanes),
+                    Access::Uniform => {
+                        needs_uniform = true;
+                        (l.array, &l.index, &of_all)
+                    }
+                    _ => return,
+                },
+                Op::Own(KernelOp::Check { array, index }) => (*array, index, &of_lanes),
                 _ => return,
             };
             for (dim, ix) in index.iter().enumerate().filter(|(dim, ix)| !self.is_proven(array, *dim, ix)) {
                 let Ix::At(v) = *ix else { return };
-                let below = ranges.below.iter().find(|(of, end)| *of == v && self.is_written(Some(*end)));
-                let Some((_, end)) = below.filter(|_| ranges.not_negative.contains(&v)) else { return };
-                compared.push((array, dim, *end));
-                proven.push(Bound::new(array, dim, *ix));
+                let Some(end) = ranges.ends(v).find(|end| self.is_written(Some(*end))) else { return };
+                compared.push((array, dim, end));
+                bounds.push(Bound::new(array, dim, *ix));
             }
         }
         compared.sort_unstable();
@@ -53,31 +61,22 @@ impl<'a> Emitter<'a> {
             let beyond = put!(self.code.f, "icmp sgt i64 {end}, {extent}");
             self.code.f.bail_out_if(&beyond);
         }
-        self.scope.masked_reads.insert(result, proven);
+        let uniform = if needs_uniform { uniform } else { Vec::new() };
+        self.scope.masked_reads.insert(n, MaskedReads { bounds, uniform });
     }
 
-    /// Collects what a condition says of values.
-    fn ranges(&self, cond: Val, to: &mut Ranges) {
-        let body = self.facts.body;
-        let Some(Op::Prim(p, args)) = definition(&body.region, cond).map(|n| &n.op) else { return };
-        let [a, b] = args[..] else { return };
-        match p {
-            PrimOp::AndP if self.ty(cond) == ScalarType::Bool => [a, b].into_iter().for_each(|v| self.ranges(v, to)),
-            _ if self.ty(a) != ScalarType::I64 => {}
-            PrimOp::GeP if body.is_zero(b) => to.not_negative.push(a),
-            PrimOp::LeP if body.is_zero(a) => to.not_negative.push(b),
-            PrimOp::LtP => to.below.push((a, b)),
-            PrimOp::GtP => to.below.push((b, a)),
-            _ => {}
-        }
+    /// The reads of a conditional that its condition proves in bounds, if what has to hold for all lanes does.
+    pub(super) fn proven_reads(&self, n: &Node) -> Option<MaskedReads> {
+        let reads = self.scope.masked_reads.get(&std::ptr::from_ref(n))?;
+        reads.uniform.iter().all(|v| self.scope.holding.contains(v)).then(|| reads.clone())
     }
 
     /// Writes a conditional of proven reads: they run under the mask of its condition, which may be that of no lane.
-    pub(super) fn masked_reads(&mut self, n: &Node, cond: Val, [then, else_]: [&Region; 2], proven: Vec<Bound>) {
+    pub(super) fn masked_reads(&mut self, n: &Node, cond: Val, [then, else_]: [&Region; 2], reads: MaskedReads) {
         let (conds, outer) = (self.vectors(cond), self.code.mask.clone());
         let mask = (0..self.code.width.parts).map(|p| self.code.and_mask(p, &conds[p])).collect();
         self.code.mask = Mask::Lanes(mask);
-        let unproven = self.scope.proven.assume(proven);
+        let unproven = self.scope.proven.assume(reads.bounds);
         self.region(then);
         self.scope.proven.forget(&unproven);
         self.code.mask = outer;

@@ -4,7 +4,7 @@ mod conditionals;
 pub(crate) mod control;
 pub(crate) mod guarded_reads;
 pub(crate) mod loop_state;
-mod masked_reads;
+pub(super) mod masked_reads;
 pub(crate) mod multi_row;
 pub(crate) mod narrow_induction;
 pub(crate) mod nest;

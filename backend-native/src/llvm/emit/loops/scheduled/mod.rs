@@ -326,8 +326,9 @@ impl<'a> Nest<'a> {
     /// Writes what lies inside the first `depth` loops, left out where that is known to add nothing but zeros.
     fn terms(&mut self, e: &mut Emitter<'a>, depth: usize, at: &At, accs: Vec<Operand>) -> Vec<Operand> {
         let conditions = self.conditions.get(&depth).filter(|_| at.in_registers && depth < self.kernel.loops.len());
-        let conditions = conditions.into_iter().flatten().map(|v| e.scope.scalar(*v));
-        let all = conditions.reduce(|a, b| put!(e.code.f, "and i1 {a}, {b}"));
+        let conditions = conditions.cloned().unwrap_or_default();
+        let scalars = conditions.iter().map(|v| e.scope.scalar(*v));
+        let all = scalars.reduce(|a, b| put!(e.code.f, "and i1 {a}, {b}"));
         let Some(all) = all else { return self.inside(e, depth, at, accs) };
         let types: Vec<String> = self.state(accs.clone()).0.into_iter().map(|(_, ty)| ty).collect();
         let added = types.clone();
@@ -335,7 +336,13 @@ impl<'a> Nest<'a> {
             &all,
             &types,
             accs,
-            |e, accs| self.inside(e, depth, at, accs),
+            |e, accs| {
+                let before = e.scope.holding.len();
+                e.scope.holding.extend(&conditions);
+                let accs = self.inside(e, depth, at, accs);
+                e.scope.holding.truncate(before);
+                accs
+            },
             |e, accs| {
                 // A sum that is -0 so far becomes 0.
                 let plus_zero = |(x, ty): (Operand, &String)| {
