@@ -83,7 +83,7 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
 }
 
 #[track_caller]
-fn zero<E: Num>() -> Exp<E> {
+pub(super) fn zero<E: Num>() -> Exp<E> {
     E::from_i64(0).into_exp()
 }
 

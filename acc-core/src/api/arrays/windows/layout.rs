@@ -177,14 +177,53 @@ impl<const S: usize> Windows<S> {
     }
 }
 
+/// How windows lie along one axis of what a convolution yields.
+#[derive(Clone, Copy)]
+pub(super) struct Spacing {
+    pub stride: usize,
+    pub dilation: usize,
+    /// The elements of a window.
+    pub window: Exp<i64>,
+    /// How many windows there are.
+    pub image: Exp<i64>,
+    /// The extent of what the windows are of.
+    pub transposed: Exp<i64>,
+    /// How far before that the first window begins.
+    pub low: Exp<i64>,
+}
+
+impl<const S: usize> Windows<S> {
+    /// How windows of these extents lie, if there are so many.
+    #[track_caller]
+    pub(super) fn spacing(&self, image: &[Exp<i64>], window: &[Exp<i64>]) -> Vec<Spacing> {
+        let axes = image.iter().zip(window).enumerate().map(|(axis, (&image, &window))| {
+            let (stride, dilation) = (self.stride[axis], self.dilation[axis]);
+            let all = times(image - 1, stride) + times(window - 1, dilation) + 1;
+            let (transposed, low) = match self.padding {
+                Padding::Valid => (all.max(0), step(0)),
+                Padding::Given(amounts) => {
+                    let (low, high) = amounts[axis];
+                    ((all - step(low + high)).max(0), step(low))
+                }
+                Padding::Same => {
+                    let transposed = times(image, stride);
+                    (transposed, (all - transposed).max(0) >> 1)
+                }
+            };
+            Spacing { stride, dilation, window, image, transposed, low }
+        });
+        axes.collect()
+    }
+}
+
 /// An extent as an expression.
 #[track_caller]
-fn step(n: usize) -> Exp<i64> {
+pub(super) fn step(n: usize) -> Exp<i64> {
     n.part()
 }
 
 #[track_caller]
-fn times(x: Exp<i64>, by: usize) -> Exp<i64> {
+pub(super) fn times(x: Exp<i64>, by: usize) -> Exp<i64> {
     if by == 1 { x } else { x * step(by) }
 }
 

@@ -4,3 +4,4 @@ pub(in crate::api) mod convolution;
 pub(in crate::api) mod layout;
 pub(in crate::api) mod pad;
 pub(in crate::api) mod pooling;
+pub(in crate::api) mod transposed;

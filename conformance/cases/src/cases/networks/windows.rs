@@ -57,6 +57,25 @@ fn convolved(x: &Images4, k: &Images4, groups: usize, [y, z]: [Line; 2]) -> Imag
     host((n, o, y.count(), z.count()), out)
 }
 
+/// The transposed convolution by its definition: each filter, times an element, is added to the element's window. The lines are
+/// those of the result.
+fn spread(x: &Images4, k: &Images4, groups: usize, [y, z]: [Line; 2]) -> Images4 {
+    let (Dim([n, o, _, _]), Dim([_, c, r, s])) = (x.shape(), k.shape());
+    let mut out = vec![0; n * c * groups * y.n * z.n];
+    for (i, f) in (0..n).flat_map(|i| (0..o).map(move |f| (i, f))) {
+        for (a, b) in (0..y.count()).flat_map(|a| (0..z.count()).map(move |b| (a, b))) {
+            for (g, (p, q)) in (0..c).flat_map(|g| (0..r).flat_map(move |p| (0..s).map(move |q| (g, (p, q))))) {
+                if let (Some(at), Some(bt)) = (y.at(a, p), z.at(b, q)) {
+                    let channel = f / (o / groups) * c + g;
+                    out[((i * c * groups + channel) * y.n + at) * z.n + bt] +=
+                        x.get((i, f, a, b)).unwrap_or(0) * k.get((f, g, p, q)).unwrap_or(0);
+                }
+            }
+        }
+    }
+    host((n, c * groups, y.n, z.n), out)
+}
+
 fn line(n: usize, window: usize) -> Line {
     Line { n, window, stride: 1, dilation: 1, low: 0, high: 0 }
 }
@@ -109,6 +128,44 @@ fn convolutions() -> Vec<Case> {
             let block = fill((1, 2, 3, 4, 5), 1i64);
             t.gives(block.conv(fill((1, 2, 2, 2, 2), 1i64), Windows::valid()), host((1, 1, 2, 3, 4), [16i64; 24]));
         }),
+        case("networks/transposed-convolution", "", |t| {
+            let (x, k) = (images((2, 4, 3, 4)), images((4, 3, 3, 2)));
+            let got = |windows| use_(&x).conv_transposed(&k, windows);
+            t.gives(got(Windows::valid()), spread(&x, &k, 1, [line(5, 3), line(5, 2)]));
+            t.gives(got(Windows::same()), spread(&x, &k, 1, [line(3, 3).same(), line(4, 2).same()]));
+            let (y2, z3) = (Line { stride: 2, ..line(7, 3) }, Line { stride: 3, ..line(11, 2) });
+            t.gives(got(Windows::valid().stride([2, 3])), spread(&x, &k, 1, [y2, z3]));
+            let (y6, z12) = (Line { stride: 2, ..line(6, 3) }, Line { stride: 3, ..line(12, 2) });
+            t.gives(got(Windows::same().stride([2, 3])), spread(&x, &k, 1, [y6.same(), z12.same()]));
+            let (yd, zd) = (
+                Line { stride: 2, dilation: 2, low: 2, ..line(7, 3) },
+                Line { dilation: 3, low: 1, high: 2, ..line(4, 2) },
+            );
+            let windows = Windows::padded([(2, 0), (1, 2)]).stride([2, 1]).dilation([2, 3]);
+            t.gives(got(windows), spread(&x, &k, 1, [yd, zd]));
+            let (yp, zp) =
+                (Line { stride: 2, low: 1, high: 1, ..line(5, 3) }, Line { stride: 3, low: 2, ..line(9, 2) });
+            t.gives(got(Windows::padded([(1, 1), (2, 0)]).stride([2, 3])), spread(&x, &k, 1, [yp, zp]));
+            t.faults(use_(&x).conv_transposed(&images((3, 3, 2, 2)), Windows::valid()), "check_failed");
+        }),
+        case("networks/transposed-convolution-in-groups", "", |t| {
+            let (x, k) = (images((2, 4, 3, 3)), images((4, 2, 3, 3)));
+            let lines = [Line { stride: 2, ..line(7, 3) }; 2];
+            let got = use_(&x).conv_transposed_grouped(&k, 2, Windows::valid().stride(2));
+            t.gives(got, spread(&x, &k, 2, lines));
+            t.faults(use_(&x).conv_transposed_grouped(&k, 3, Windows::valid()), "check_failed");
+        }),
+        case("networks/transposed-convolution-of-other-ranks", "", |t| {
+            let (line, filter) = (enum_from((1, 1, 3), 1i64), use_(&host((1, 1, 3), [1i64, 10, 100])));
+            let got = line.conv_transposed(&filter, Windows::valid().stride(2));
+            t.gives(got, host((1, 1, 7), [1i64, 10, 102, 20, 203, 30, 300]));
+            let block = fill((1, 1, 1, 2, 2), 1i64);
+            let filter = fill((1, 1, 2, 2, 2), 1i64);
+            let got = block.conv_transposed(&filter, Windows::valid().stride(2));
+            t.gives(got, host((1, 1, 2, 4, 4), [1i64; 32]));
+            t.shape(fill((1, 1, 0), 1i64).conv_transposed(fill((1, 1, 2), 1i64), Windows::same().stride(2)), [1, 1, 0]);
+            t.shape(fill((1, 0, 3), 1i64).conv_transposed(fill((0, 2, 2), 1i64), Windows::valid()), [1, 2, 4]);
+        }),
         case("networks/patches", "", |t| {
             let (x, k) = (images((1, 2, 4, 5)), images((3, 2, 3, 2)));
             // A convolution is a product with patches.
@@ -129,6 +186,9 @@ fn convolutions() -> Vec<Case> {
             gradient(t, &at, |(x, k): Both| total(x.conv(&k, Windows::valid())));
             gradient(t, &at, |(x, k): Both| total(x.conv(&k, Windows::same().stride(2))));
             gradient(t, &at, |(x, k): Both| total(x.conv(&k, Windows::padded([(1, 0), (0, 2)]).dilation([1, 2]))));
+            gradient(t, &at, |(x, k): Both| total(x.conv_transposed(&k, Windows::valid().stride([2, 1]))));
+            gradient(t, &at, |(x, k): Both| total(x.conv_transposed(&k, Windows::same().stride(2))));
+            gradient(t, &at, |(x, k): Both| total(x.conv_transposed(&k, Windows::valid().stride(2).dilation(2))));
             let grouped = (host((1, 2, 3, 3), numbers(12, 18)), host((2, 1, 2, 2), numbers(13, 8)));
             gradient(t, &grouped, |(x, k): Both| total(x.conv_grouped(&k, 2, Windows::same())));
         }),
