@@ -112,7 +112,7 @@ impl Pass<'_> {
         self.names.push(self.names[a.index()].clone());
         let operand = &mut |x| again.get(&x).copied().unwrap_or(x);
         let op = map_op(&of.op, &mut Fun::clone, operand, &mut |b, _| b.clone());
-        out.push(Stmt { results: smallvec![result], op, loc: of.loc });
+        out.push(Stmt { results: smallvec![result], op: self.reading(&op), loc: of.loc });
         result
     }
 }
