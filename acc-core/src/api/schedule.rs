@@ -217,14 +217,21 @@ impl Nest {
     }
 
     /// Computes the array inside of the first loop of the kernel that reads it: the rows that an iteration reads are computed by that
-    /// iteration, and the array is not stored as a whole (`compute_at` of Halide, `fuse_outer` of TeML). One kernel may read it, which
-    /// reads only its own index along the first axis, and the array is no result of the program. `loops` is 1; 0 undoes the step.
+    /// iteration, and the array is not stored as a whole (`compute_at` of Halide, `fuse_outer` of TeML). One kernel may read it,
+    /// row by row, and the array is no result of the program. `loops` is 1; 0 undoes the step.
+    ///
+    /// A row of the reader may need a window of rows, as that of a stencil: along the first axis the array is read at the reader's own
+    /// index, plus literals, extents and the indices of folded axes, in any branch or clamped or mirrored at borders. The rows around a
+    /// block, its halo, are computed with it; of arrays within each other's loops halos add up.
     ///
     /// ```
     /// use acc_core::prelude::*;
-    /// let xs = use_(&Matrix::from([[1.0, 2.0], [3.0, 4.0]]));
-    /// let squares = xs.map(|x| x * x).schedule(|s, [_, _]| { s.within(1); });
-    /// assert_eq!(Interpreter::new().run(squares.sum())?, Vector::from([5.0, 25.0]));
+    /// let xs = use_(&Matrix::from([[1, 2, 3], [4, 5, 6], [7, 8, 9]]));
+    /// // Sums of windows: those along rows are there for some rows at a time.
+    /// let along = xs.stencil(Edge::Clamp, |s: Stencil3x3<i32>| s[(0, -1)] + s[(0, 0)] + s[(0, 1)]);
+    /// let along = along.schedule(|s, [_, j]| { s.within(1).vectorize(j); });
+    /// let sums = along.stencil(Edge::Clamp, |s: Stencil3x3<i32>| s[(-1, 0)] + s[(0, 0)] + s[(1, 0)]);
+    /// assert_eq!(Interpreter::new().run(sums)?, Matrix::from([[21, 27, 33], [39, 45, 51], [57, 63, 69]]));
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     pub fn within(&mut self, loops: usize) -> &mut Nest {

@@ -4,6 +4,7 @@ use crate::all_types;
 use crate::memory::{AlignedVec, OutSlice};
 use acc_core::data::{ColumnElt, ColumnSlice, Prim, ScalarType};
 use half::f16;
+use std::ops::Range;
 
 /// Collects the numbers of the lanes with a flag, without branches, which would be mispredicted.
 pub fn chosen(flags: impl ExactSizeIterator<Item = bool>, list: &mut Vec<u32>) {
@@ -116,6 +117,10 @@ macro_rules! lanes {
                     let n = n.min(v.len());
                     v[..n].fill(<$t>::from_bits64(bits))
                 }),* }
+            }
+            /// Moves some lanes to the start.
+            pub fn move_to_start(&mut self, some: Range<usize>) {
+                match self { $(Lanes::$V(v) => v.copy_within(some, 0)),* }
             }
             /// All lanes, to write.
             #[inline]

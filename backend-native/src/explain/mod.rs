@@ -41,6 +41,8 @@ pub struct RowBlockingReport {
     pub kernels: Range<usize>,
     /// The arrays that are not stored as a whole in this case.
     pub transient: Vec<ArrayId>,
+    /// Those of which the rows around a block are computed with it.
+    pub halos: Vec<ArrayId>,
     /// Whether a schedule computes an array within the loops of its reader.
     pub is_scheduled: bool,
 }
@@ -138,6 +140,7 @@ impl Explanation {
         self.row_blockings.extend(whole.map(|row_blocking| RowBlockingReport {
             kernels: before[row_blocking.steps.start]..before[row_blocking.steps.end],
             transient: row_blocking.transient.clone(),
+            halos: row_blocking.halos(plan, b),
             is_scheduled: row_blocking.is_scheduled,
         }));
     }
@@ -231,16 +234,20 @@ fn manner(launch: &Launch) -> Vec<&'static str> {
 impl Display for Explanation {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         self.steps.iter().try_for_each(|step| step.show(f, self))?;
-        for RowBlockingReport { kernels, transient, is_scheduled } in &self.row_blockings {
+        for RowBlockingReport { kernels, transient, halos, is_scheduled } in &self.row_blockings {
             let last = kernels.end.saturating_sub(1);
             let when = if *is_scheduled { ", by the program's schedule" } else { " if there are enough of them" };
             write!(f, "kernels {} to {last} take one block of rows after another{when}", kernels.start)?;
-            let transient: Vec<String> = transient.iter().map(ArrayId::to_string).collect();
+            let all = |arrays: &[ArrayId]| arrays.iter().map(ArrayId::to_string).collect::<Vec<_>>().join(", ");
             match &transient[..] {
-                [] => writeln!(f)?,
-                [one] => writeln!(f, "; {one} is not stored as a whole then")?,
-                some => writeln!(f, "; {} are not stored as a whole then", some.join(", "))?,
+                [] => {}
+                [one] => write!(f, "; {one} is not stored as a whole then")?,
+                some => write!(f, "; {} are not stored as a whole then", all(some))?,
             }
+            if !halos.is_empty() {
+                write!(f, "; of {} the rows around a block are computed, too", all(halos))?;
+            }
+            writeln!(f)?;
         }
         if !self.notes.is_empty() {
             writeln!(f)?;

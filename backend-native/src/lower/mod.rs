@@ -10,6 +10,7 @@ mod element;
 mod flags;
 mod group;
 pub(crate) mod row_blocking;
+pub(crate) mod row_reads;
 mod schedules;
 mod uses;
 mod verify;

@@ -7,6 +7,7 @@ use crate::prepare::Plan;
 use crate::run::pool::thread_pool::ThreadPool;
 use crate::{Compile, llvm, run};
 use acc_core::data::ArrayData;
+use acc_core::ir::Program;
 use acc_core::text::parse_test_file;
 use acc_core::{Error, RunLimits};
 use acc_desugar::{Rules, pipeline};
@@ -15,10 +16,13 @@ use std::sync::Arc;
 /// A test file's program, lowered, and the arguments of its runs.
 pub(super) fn lowered(name: &str, text: &str) -> (Plan, Vec<Vec<ArrayData>>) {
     let file = parse_test_file(name, text).unwrap();
+    (plan(&file.program).unwrap(), file.runs.iter().map(|r| r.arrays().unwrap()).collect())
+}
+
+/// A program, lowered.
+pub(super) fn plan(program: &Program) -> Result<Plan, Error> {
     let (rules, settings) = (Rules::all(), crate::Options::default().settings());
-    let executable = Executable::new(pipeline::NATIVE, &file.program, &rules, settings, &RunLimits::none());
-    let plan = executable.unwrap().plan;
-    (plan, file.runs.iter().map(|r| r.arrays().unwrap()).collect())
+    Executable::new(pipeline::NATIVE, program, &rules, settings, &RunLimits::none()).map(|executable| executable.plan)
 }
 
 /// A program, fused but not simplified.

@@ -24,9 +24,9 @@ impl Generator {
         let [a, b, c, out] = std::array::from_fn(|_| self.array_name());
         let mut dims = vec![Some(rows), Some(columns)];
         let statements = match *self.choices.pick(if exact {
-            &[0, 3, 4, 5, 7, 8, 9]
+            &[0, 3, 4, 5, 7, 8, 9, 10]
         } else {
-            &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9]
+            &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10]
         }) {
             0 => format!("{out}: [2]{t} = map({x}, f: |%x: {t}| min(max(%x, 0.25{t}), 1.25{t}))\n"),
             1 => format!(
@@ -112,6 +112,20 @@ impl Generator {
                      {terms}: [4]{t} = generate(shape: || ({rows}i64, {others}i64, {columns}i64, {inner}i64), \
                      f: |%i: i64, %j: i64, %k: i64, %l: i64| mul(mul({x}[%i, %k], {a}[%k, %l]), {b}[%l, %j]))\n  \
                      {sums}: [3]{t} = fold({terms}, {sum})\n  {out}: [2]{t} = fold({sums}, {sum})\n"
+                )
+            }
+            // A window in two passes: the second one reads rows around its own.
+            10 => {
+                let boundary = *self.choices.pick(&["clamp", "mirror"]);
+                let f = format!("f: |%a: {t}, %b: {t}, %c: {t}| add(%a, sub(%b, %c))");
+                let below = match *self.choices.pick(&[0, 1]) {
+                    0 => format!("{b}[max(sub(%i, 2i64), 0i64), %j]"),
+                    _ => format!("if lt(%i, {}i64) {{ yield {b}[add(%i, 1i64), %j] }} else {{ yield %x }}", rows - 1),
+                };
+                format!(
+                    "{a}: [2]{t} = stencil({x}, window: [1, 3], boundary: {boundary}, {f})\n  \
+                     {b}: [2]{t} = stencil({a}, window: [3, 1], boundary: clamp, {f})\n  \
+                     {out}: [2]{t} = imap({b}, {indexed} sub(%x, {below}))\n"
                 )
             }
             _ => format!(

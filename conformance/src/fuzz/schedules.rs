@@ -1,9 +1,10 @@
 //! Random schedules of the arrays of a program.
 
 use super::Choices;
+use acc_core::exec::Backend;
 use acc_core::ir::{ArrayId, Class, Program, Regroup, Schedule};
 use acc_core::verify::MAX_RANK;
-use acc_core::{BuildError, Error, Executor};
+use acc_core::{BuildError, Error, Executor, RunLimits};
 use backend_native::Native;
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use std::sync::Arc;
 const TRIES: usize = 6;
 
 /// The program with random schedules of its results and of some of the arrays that they are made of, where they can have them, and of which
-/// kinds these are.
+/// kinds these are; `halo` for each array of which a reader within whose loops it is needs rows around its own.
 pub fn scheduled(program: &Program, choices: &mut Choices) -> (Program, Vec<&'static str>) {
     let mut with = program.clone();
     let mut kinds = Vec::new();
@@ -36,12 +37,21 @@ pub fn scheduled(program: &Program, choices: &mut Choices) -> (Program, Vec<&'st
             kinds.push(kind);
         }
     }
+    if kinds.contains(&"within") {
+        kinds.extend((0..halos(&with)).map(|_| "halo"));
+    }
     (with, kinds)
+}
+
+/// The number of arrays with a halo.
+fn halos(program: &Program) -> usize {
+    let prepared = Backend::prepare(&Native::tiles(), &Arc::new(program.clone()), &RunLimits::none());
+    prepared.map_or(0, |p| p.explain().row_blockings.iter().map(|r| r.halos.len()).sum())
 }
 
 /// Whether the native executor can follow the schedules of a program.
 fn is_legal(program: &Program) -> bool {
-    let prepared = Native::tiles().prepare(&Arc::new(program.clone()));
+    let prepared = Executor::prepare(&Native::tiles(), &Arc::new(program.clone()));
     !matches!(prepared, Err(Error::Build(e)) if matches!(*e, BuildError::Schedule { .. }))
 }
 

@@ -1,5 +1,7 @@
 //! Row blocking at any size, with small blocks: the results have the same bits as those of separate kernels.
 
+mod halos;
+
 use crate::llvm;
 use crate::lower::BlockPlan;
 use crate::prepare::{Plan, Work};

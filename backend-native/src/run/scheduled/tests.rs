@@ -67,7 +67,7 @@ fn files(folder: &Path, out: &mut Vec<PathBuf>) {
 }
 
 /// The names and texts of the suite's programs, in order; some of those of control flow would not end without limits.
-pub(super) fn programs() -> Vec<(String, String)> {
+pub(in crate::run) fn programs() -> Vec<(String, String)> {
     let mut paths = Vec::new();
     files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../conformance/programs"), &mut paths);
     paths.retain(|p| p.extension().is_some_and(|e| e == "acc") && !p.to_string_lossy().contains("control"));

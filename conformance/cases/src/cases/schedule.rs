@@ -48,6 +48,16 @@ pub fn cases() -> Vec<Case> {
                 s.parallel(tiles);
             }));
         }),
+        case("schedule/steps-of-stencils", "", |t| {
+            let x = generate((41, 23), |(i, j)| i * j - 7 * j);
+            let along = x.stencil(Edge::Clamp, |s: Stencil3x3<i64>| s[(0, -1)] + 2 * s[(0, 0)] + s[(0, 1)]);
+            let along = along.schedule(|s, [_, j]| _ = s.within(1).vectorize(j));
+            t.agrees(along.stencil(Edge::Mirror, |s: Stencil3x3<i64>| s[(-1, 0)] + 2 * s[(0, 0)] + s[(1, 0)]));
+            let along = x.map(|x| x * x).schedule(|s, [_, _]| _ = s.within(1));
+            t.agrees(generate((37, 23), |(i, j)| {
+                along.index((i, j)) - along.index((i + 1, j)) + along.index((i + 4, j))
+            }));
+        }),
         case("schedule/steps-of-elements", "", |t| {
             let x = generate((6, 7), |(i, j)| 10 * i + j);
             let transposed = x.transpose().map(|x| x * x);

@@ -10,6 +10,7 @@ use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
 use crate::llvm::emit::text::{Operand, element, put};
 use crate::llvm::emit::{Emitter, KernelArg};
+use acc_core::ir::ArrayId;
 
 /// The elements that stand for those beyond a boundary.
 enum BoundaryElements {
@@ -69,7 +70,10 @@ impl Emitter<'_> {
         let (one, other) = match edge {
             Edge::Clamp | Edge::Any => {
                 let end = put!(self.code.f, "add i64 {row}, {extent}");
-                (BoundaryElements::One(row), BoundaryElements::One(put!(self.code.f, "sub i64 {end}, 1")))
+                let last = put!(self.code.f, "sub i64 {end}, 1");
+                let ends = if outer.is_empty() { self.readable_ends(l.array, [row, last]) } else { [row, last] };
+                let [one, other] = ends.map(BoundaryElements::One);
+                (one, other)
             }
             Edge::Wrap => {
                 let ends =
@@ -106,6 +110,18 @@ impl Emitter<'_> {
             self.scope.set(result, Value::Varying(values));
         }
         true
+    }
+
+    /// The first and the last element of a vector of which only some elements are perhaps materialised, or the nearest of those; no
+    /// lane needs the first or the last one then.
+    fn readable_ends(&mut self, array: ArrayId, ends: [Operand; 2]) -> [Operand; 2] {
+        let [start, end] =
+            [KernelArg::ReadableStart(array), KernelArg::ReadableEnd(array)].map(|word| self.code.f.arg(word));
+        let last = put!(self.code.f, "sub i64 {end}, 1");
+        ends.map(|at| {
+            let at = put!(self.code.f, "call i64 @llvm.smax.i64(i64 {at}, i64 {start})");
+            put!(self.code.f, "call i64 @llvm.smin.i64(i64 {at}, i64 {last})")
+        })
     }
 
     /// The position of the row's first element; none if lanes read different rows.
