@@ -42,6 +42,31 @@ impl Axis for u32 {
     }
 }
 
+/// Numbers that are all known: literals.
+pub struct Literals;
+
+impl Numbers for Literals {
+    type Number = i64;
+    type Axis = u32;
+
+    fn literal(&mut self, n: i64) -> i64 {
+        n
+    }
+
+    fn constant(&self, n: &i64) -> Option<i64> {
+        Some(*n)
+    }
+
+    fn apply(&mut self, op: PrimOp, a: &i64, b: &i64) -> Option<i64> {
+        match op {
+            PrimOp::AddP => Some(a.wrapping_add(*b)),
+            PrimOp::SubP => Some(a.wrapping_sub(*b)),
+            PrimOp::MulP => Some(a.wrapping_mul(*b)),
+            _ => None,
+        }
+    }
+}
+
 /// `base + Σ step·i`, over some axes of an index space. The arithmetic wraps, as that of `i64` does.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Affine<N, A> {
@@ -290,26 +315,6 @@ impl fmt::Display for Access {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Literals alone.
-    struct Literals;
-
-    impl Numbers for Literals {
-        type Number = i64;
-        type Axis = u32;
-
-        fn literal(&mut self, n: i64) -> i64 {
-            n
-        }
-
-        fn constant(&self, n: &i64) -> Option<i64> {
-            Some(*n)
-        }
-
-        fn apply(&mut self, op: PrimOp, a: &i64, b: &i64) -> Option<i64> {
-            evaluate(op, &[*a, *b])
-        }
-    }
 
     fn evaluate(op: PrimOp, x: &[i64]) -> Option<i64> {
         Some(match op {

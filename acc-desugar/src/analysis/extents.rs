@@ -1,6 +1,6 @@
 //! Which arrays have the same extents, whatever the arguments: extents, and other numbers, as interned expressions.
 
-use crate::analysis::access::{Affine, Index, Numbers};
+use crate::analysis::access::{Affine, Index, Literals};
 use crate::analysis::contraction::Definitions;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{
@@ -361,31 +361,6 @@ impl Sizes<'_> for Extents {
     fn pred(&mut self, n: Extent) -> Extent {
         let one = self.literal(1i64.lit());
         self.prim(PrimOp::SubP, vec![n, one])
-    }
-}
-
-/// The numbers that sums have as steps.
-struct Literals;
-
-impl Numbers for Literals {
-    type Number = i64;
-    type Axis = Extent;
-
-    fn literal(&mut self, n: i64) -> i64 {
-        n
-    }
-
-    fn constant(&self, n: &i64) -> Option<i64> {
-        Some(*n)
-    }
-
-    fn apply(&mut self, op: PrimOp, a: &i64, b: &i64) -> Option<i64> {
-        match op {
-            PrimOp::AddP => Some(a.wrapping_add(*b)),
-            PrimOp::SubP => Some(a.wrapping_sub(*b)),
-            PrimOp::MulP => Some(a.wrapping_mul(*b)),
-            _ => None,
-        }
     }
 }
 
