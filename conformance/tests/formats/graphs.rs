@@ -370,6 +370,25 @@ fn every_program_is_a_model() {
     assert!((1..20).contains(&late), "{late}");
 }
 
+/// Sums of products are operations that runtimes have libraries for, though a model looks at every position for faults.
+#[test]
+fn models_have_products_and_convolutions() {
+    let all = [
+        ("schedule/products", "MatMul"),
+        ("structure/graph/dot", "MatMul"),
+        ("structure/graph/convolution-of-images", "Conv"),
+        ("structure/graph/convolution-with-zeros-around", "Conv"),
+        ("fold/convolutions-with-infinite-filters", "Conv"),
+    ];
+    let programs: HashMap<String, Arc<Program>> = programs().into_iter().collect();
+    for (name, operation) in all {
+        let program = programs.get(name).unwrap_or_else(|| panic!("there is no program {name}"));
+        let model = backend_graph::onnx_of(program).unwrap_or_else(|e| panic!("{name}: {e}"));
+        let text = onnx::text(&model).unwrap_or_else(|e| panic!("{name}: {e}"));
+        assert_eq!(text.matches(&format!(" = {operation}(")).count(), 1, "{name}: {operation} in\n{text}");
+    }
+}
+
 #[test]
 fn what_is_no_model_is_an_error() {
     assert!(onnx::text(b"no model").is_err_and(|e| e.contains("this is no ONNX model")));

@@ -18,7 +18,7 @@ use acc_core::ir::{ArrayId, PrimOp};
 
 /// The largest distance between positions of neighbours in an array with zeros around it: so many zeros are at most stored
 /// for each lane along an axis.
-const MAX_STEP: u64 = 8;
+pub(super) const MAX_STEP: u64 = 8;
 
 /// That an index is below a size, or that it is 0 or more.
 #[derive(Clone)]
@@ -152,13 +152,18 @@ impl Flattener<'_> {
             found.push((a, *n));
         }
         for (a, n) in found {
-            for guard in &mut self.guards {
-                if guard.bounds.all.iter().any(|bound| bound.of == a) {
-                    guard.read.push((a.clone(), n));
-                }
-            }
+            self.note_read(&a, n);
         }
         Some(accesses)
+    }
+
+    /// Notes for the conditions about a position that it was read.
+    pub(super) fn note_read(&mut self, a: &Affine, n: Value) {
+        for guard in &mut self.guards {
+            if guard.bounds.all.iter().any(|bound| bound.of == *a) {
+                guard.read.push((a.clone(), n));
+            }
+        }
     }
 
     /// Whether a position runs along an axis of the lanes that has this extent of an array where there are lanes.
@@ -187,7 +192,7 @@ impl Flattener<'_> {
     }
 
     /// Whether conditions keep a position between 0 and an extent.
-    fn is_guarded(&self, a: &Affine, n: Value) -> bool {
+    pub(super) fn is_guarded(&self, a: &Affine, n: Value) -> bool {
         self.guarded_ends(a, n) == [true; 2]
     }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod affine;
 pub(crate) mod clamped;
+mod exact;
 pub(crate) mod guarded;
 pub(crate) mod on_demand;
 pub(crate) mod read;

@@ -57,7 +57,8 @@ impl Flattener<'_> {
             })
             .collect();
         if self.faults().exact() && !self.indices.is_whole(&self.b, shape, &index) {
-            return self.read_linear(at, shape, columns, &index);
+            let views = self.read_exactly(at, shape, columns, &index);
+            return views.unwrap_or_else(|| self.read_linear(at, shape, columns, &index));
         }
         if let Some(sorted) = self.indices.read_sorted(&mut self.b, at, shape, columns, &index) {
             return sorted;
@@ -101,7 +102,7 @@ impl Flattener<'_> {
         columns.iter().map(|c| self.read_column(*c, &accesses, at.space)).collect()
     }
 
-    fn read_column(&mut self, column: Value, accesses: &[AxisAccess], space: &[Value]) -> Value {
+    pub(super) fn read_column(&mut self, column: Value, accesses: &[AxisAccess], space: &[Value]) -> Value {
         let (one, mut c) = (self.b.size(1), column);
         // Single positions first, which leave less to move; the last axis before the others, whose numbers then stay.
         for (axis, access) in accesses.iter().enumerate().rev() {
@@ -265,7 +266,13 @@ impl Flattener<'_> {
     }
 
     /// Notes that a lane's index is out of bounds.
-    fn check_index(&mut self, at: &Lookup<'_>, bad: Option<Scalar>, mut details: Vec<Value>, shape: &[Value]) {
+    pub(super) fn check_index(
+        &mut self,
+        at: &Lookup<'_>,
+        bad: Option<Scalar>,
+        mut details: Vec<Value>,
+        shape: &[Value],
+    ) {
         if let Some(Scalar::Size(bad) | Scalar::Tensor(bad)) = bad {
             if self.b.const_size(bad) == Some(0) {
                 return;

@@ -4,12 +4,13 @@ use super::Unsupported;
 use super::proto::DataType;
 use super::writer::{Name, Writer};
 use acc_core::data::ScalarType;
-use acc_desugar::graph::{Body, Graph, Node, Type, Value};
+use acc_desugar::graph::{Body, Graph, Node, Shapes, Type, Value};
 use std::collections::HashMap;
 
 pub(super) struct Exporter<'g> {
     pub(super) w: Writer,
     pub(super) graph: &'g Graph,
+    pub(super) shapes: Shapes,
     scopes: Vec<Scope<'g>>,
 }
 
@@ -28,7 +29,7 @@ struct Scope<'g> {
 
 impl<'g> Exporter<'g> {
     pub(super) fn new(graph: &'g Graph) -> Exporter<'g> {
-        Exporter { w: Writer::new(), graph, scopes: vec![Scope::default()] }
+        Exporter { w: Writer::new(), graph, shapes: Shapes::of(graph), scopes: vec![Scope::default()] }
     }
 
     /// Gives a value of the innermost body its name.

@@ -41,7 +41,6 @@ pub struct Unsupported {
 
 /// A graph as an ONNX model, the bytes of its file. `inputs` and `outputs` are the types of the program's arrays.
 pub fn onnx(graph: &Graph, inputs: &[ArrayType], outputs: &[ArrayType]) -> Result<Vec<u8>, Unsupported> {
-    let shapes = Shapes::of(graph);
     let mut e = Exporter::new(graph);
     let mut infos = Vec::new();
     let mut params = graph.body.params.iter();
@@ -83,7 +82,7 @@ pub fn onnx(graph: &Graph, inputs: &[ArrayType], outputs: &[ArrayType]) -> Resul
             let name = format!("out{k}_{c}");
             let y = e.w.convert(&x, stored(*leaf), natural(*leaf));
             e.w.node_into("Identity", &[&y], Vec::new(), vec![name.clone()]);
-            out.push(info(&name, natural(*leaf), dimensions(&shapes, *v)));
+            out.push(info(&name, natural(*leaf), dimensions(&e.shapes, *v)));
         }
         if leaves.is_empty() {
             for (axis, (x, _)) in extents.iter().enumerate() {

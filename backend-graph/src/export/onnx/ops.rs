@@ -336,35 +336,27 @@ impl<'g> Exporter<'g> {
         self.w.node("If", &[&fault], bodies)
     }
 
-    /// Positions of an axis, zeros if they are not all there.
-    fn slice(&mut self, x: Value, axis: i64, start: &Name, len: &Name, step: i64) -> Result<Name, Unsupported> {
+    /// Positions of an axis, zeros where there are none.
+    pub(super) fn slice(
+        &mut self,
+        x: Value,
+        axis: i64,
+        start: &Name,
+        len: &Name,
+        step: i64,
+    ) -> Result<Name, Unsupported> {
         let (ty, name) = (self.scalar(x), self.value(x)?);
-        let (zero, one, stride) = (self.w.int(0), self.w.int(1), self.w.int(step));
-        let n = self.w.extent(&name, axis);
+        let around = self.w.literal(Lit::zero(ty));
+        if step == 1 {
+            return Ok(self.w.range_of(&name, axis, start, len, &around));
+        }
+        let (one, stride, at) = (self.w.int(1), self.w.int(step), self.w.ints(&[axis]));
         let steps = self.w.op2("Sub", len, &one);
         let far = self.w.op2("Mul", &steps, &stride);
-        let last = self.w.op2("Add", start, &far);
-        let (low, high) = (self.w.op2("GreaterOrEqual", start, &zero), self.w.op2("Less", &last, &n));
-        let fits = self.w.op2("And", &low, &high);
-        let none = self.w.op2("LessOrEqual", len, &zero);
-        let some = self.w.op1("Not", &none);
-        let fits = self.w.op2("And", &fits, &some);
-        self.w.open();
-        let end = self.w.op2("Add", &last, &one);
-        let (from, to) = (self.w.lifted(start), self.w.lifted(&end));
-        let (axes, by) = (self.w.ints(&[axis]), self.w.ints(&[step]));
-        let y = self.w.node("Slice", &[&name, &from, &to, &axes, &by], Vec::new());
-        let then = self.w.close(Vec::new(), &[y]);
-        self.w.open();
-        let shape = self.w.op1("Shape", &name);
-        let (at, len) = (self.w.ints(&[axis]), self.w.greater(len, &zero));
-        let len = self.w.lifted(&len);
-        let shape = self.w.node("ScatterElements", &[&shape, &at, &len], along(0));
-        let nought = self.w.literal(Lit::zero(ty));
-        let y = self.w.op2("Expand", &nought, &shape);
-        let else_ = self.w.close(Vec::new(), &[y]);
-        let bodies = vec![graph_attribute("then_branch", then), graph_attribute("else_branch", else_)];
-        Ok(self.w.node("If", &[&fits], bodies))
+        let all = self.w.op2("Add", &far, &one);
+        let all = self.w.range_of(&name, axis, start, &all, &around);
+        let [from, to, by] = [0, i64::MAX, step].map(|k| self.w.ints(&[k]));
+        Ok(self.w.node("Slice", &[&all, &from, &to, &at, &by], Vec::new()))
     }
 
     fn scatter(&mut self, of: &[Name], mode: ScatterMode, ty: T) -> Name {

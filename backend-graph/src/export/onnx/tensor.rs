@@ -24,6 +24,28 @@ impl Writer {
         self.op2("Gather", &shape, &at)
     }
 
+    /// `len` positions of an axis from `start` on, `around` where there are none.
+    pub(super) fn range_of(&mut self, x: &Name, axis: i64, start: &Name, len: &Name, around: &Name) -> Name {
+        let (zero, n, at) = (self.int(0), self.extent(x, axis), self.ints(&[axis]));
+        let len = self.greater(len, &zero);
+        let end = self.op2("Add", start, &len);
+        let inside = |w: &mut Writer, k: &Name| {
+            let k = w.greater(k, &zero);
+            w.lesser(&k, &n)
+        };
+        let (first, last) = (inside(self, start), inside(self, &end));
+        let (from, to) = (self.lifted(&first), self.lifted(&last));
+        let there = self.node("Slice", &[x, &from, &to, &at], Vec::new());
+        let (before, count) = (self.op2("Sub", &first, start), self.op2("Sub", &last, &first));
+        let before = self.lesser(&before, &len);
+        let before = self.greater(&before, &zero);
+        let after = self.op2("Sub", &len, &count);
+        let after = self.op2("Sub", &after, &before);
+        let (before, after) = (self.lifted(&before), self.lifted(&after));
+        let widths = self.node("Concat", &[&before, &after], along(0));
+        self.node("Pad", &[&there, &widths, around, &at], Vec::new())
+    }
+
     /// A slice of these that goes beside a tensor along an axis.
     fn one_more(&mut self, x: &Name, axis: i64, rank: usize, what: &Name) -> Name {
         let shape = self.op1("Shape", x);

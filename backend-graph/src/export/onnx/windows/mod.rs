@@ -1,15 +1,21 @@
 //! Reads at windows, contractions and convolutions.
 
+mod products;
+
 use super::Unsupported;
 use super::body::Exporter;
 use super::writer::{Name, along, ints_attribute};
 use acc_core::data::{Lit, ScalarType as T};
 use acc_core::ir::PrimOp;
-use acc_desugar::graph::{Op, ReduceOp, Value};
+use acc_desugar::graph::{Extent, Op, ReduceOp, Value};
 
 impl Exporter<'_> {
     pub(super) fn windows(&mut self, op: &Op) -> Result<Name, Unsupported> {
         match op {
+            Op::Unfold { x, axis, start, lens, steps, .. } if let Some(step) = self.one_step(lens, steps) => {
+                let (start, len) = (self.value(*start)?, self.value(lens[0])?);
+                self.slice(*x, i64::from(*axis), &start, &len, step)
+            }
             Op::Unfold { x, axis, start, lens, steps, padded } => {
                 let mut at = self.value(*start)?;
                 for (own, (len, step)) in lens.iter().zip(steps).enumerate() {
@@ -28,6 +34,9 @@ impl Exporter<'_> {
                 Ok(self.taken(&name, Lit::zero(self.scalar(*x)), i64::from(*axis), self.rank(*x), &at, false))
             }
             Op::Contract { left, right, mask, axes } => {
+                if let Some(sums) = self.matmul(op)? {
+                    return Ok(sums);
+                }
                 let (x, y, ty) = (self.value(*left)?, self.value(*right)?, self.scalar(*left));
                 let mut product = self.w.prim(PrimOp::MulP, ty, &[x, y])?;
                 if let Some(mask) = mask {
@@ -37,6 +46,9 @@ impl Exporter<'_> {
                 self.summed(product, ty, self.rank(*left), *axes as usize)
             }
             Op::Convolve { x, filters, places, strides, dilations } => {
+                if let Some(y) = self.conv(op)? {
+                    return Ok(y);
+                }
                 let numbers = [strides, dilations].map(|n| n.iter().map(|n| i64::from(*n)).collect());
                 self.convolution(*x, *filters, places, numbers)
             }
@@ -64,6 +76,15 @@ impl Exporter<'_> {
         let order = (0..=rank as i64).filter(|k| *k != axis + 1).chain([axis + 1]).collect();
         let windows = self.w.node("Transpose", &[&windows], vec![ints_attribute("perm", order)]);
         self.reduced(*with, &windows, ty, rank + 1)
+    }
+
+    /// The step between positions along one axis, if it is known and they go forward.
+    fn one_step(&self, lens: &[Value], steps: &[Value]) -> Option<i64> {
+        let ([_], [step]) = (lens, steps) else { return None };
+        match self.shapes.size(*step) {
+            Extent::Const(step) if step > 0 => Some(step),
+            Extent::Const(_) | Extent::Size(_) | Extent::Unknown => None,
+        }
     }
 
     fn unsqueezed(&mut self, x: &Name, axes: &[i64]) -> Name {
@@ -99,7 +120,7 @@ impl Exporter<'_> {
         self.w.node("Gather", &[&with_around, &at], along(axis))
     }
 
-    /// The windows times the filters, summed: `Conv` has groups that the model knows, and runtimes have it for `f32` alone.
+    /// The windows times the filters, summed.
     fn convolution(
         &mut self,
         x: Value,

@@ -1,0 +1,64 @@
+//! Reads of graphs whose faults are exact: each lane's position is looked at, and the elements are a view where the index is affine.
+//!
+//! A view cannot go wrong, wherever its positions are: it has zeros there. So no position is clamped before it is read, and the
+//! rules over the graph find windows and products of matrices in these graphs as they do in others.
+
+use crate::flatten::Flattener;
+use crate::flatten::access::guarded::MAX_STEP;
+use crate::flatten::access::read::{AxisAccess, Lookup, clamp_at, clamp_size};
+use crate::flatten::scalar::Scalar;
+use crate::graph::Value;
+
+/// The largest distance between positions of neighbours in a view.
+const MAX_VIEW_STEP: u64 = i32::MAX as u64;
+
+impl Flattener<'_> {
+    /// Reads axis by axis at an index whose components are uniform sizes or affine, each along other axes of the lanes.
+    pub(super) fn read_exactly(
+        &mut self,
+        at: &Lookup<'_>,
+        shape: &[Value],
+        columns: &[Value],
+        index: &[Scalar],
+    ) -> Option<Vec<Value>> {
+        let (mut seen, mut parts) = (0u32, Vec::new());
+        let max_step = if at.mask.is_some() { MAX_STEP } else { MAX_VIEW_STEP };
+        for s in index {
+            let a = self.indices.affine_of(*s)?;
+            let axes = a.terms.iter().fold(0u32, |set, t| set | 1 << t.axis.axis);
+            let steps: Option<Vec<i64>> = a.terms.iter().map(|t| self.b.const_size(t.step)).collect();
+            let far_apart = steps?.iter().any(|step| step.unsigned_abs() > max_step);
+            if far_apart || seen & axes != 0 || axes >> at.space.len() != 0 {
+                return None;
+            }
+            seen |= axes;
+            parts.push(a);
+        }
+        let (mut bad, mut details): (Option<Scalar>, Vec<Value>) = (None, Vec::new());
+        let mut accesses = Vec::new();
+        for ((s, a), n) in index.iter().zip(parts).zip(shape) {
+            let position = self.indices.value(&mut self.b, *s);
+            details.push(position);
+            if a.terms.is_empty() {
+                let (out, safe) = clamp_size(&mut self.b, position, *n);
+                bad = Some(self.indices.either(&mut self.b, bad, Scalar::Size(out)));
+                accesses.push(AxisAccess::Position(safe));
+                continue;
+            }
+            if a.is_own_axis(&self.b, *n) {
+                accesses.push(AxisAccess::Whole(a.terms[0].axis.axis));
+                continue;
+            }
+            if self.is_guarded(&a, *n) {
+                self.note_read(&a, *n);
+            } else {
+                let (out, _) = clamp_at(&mut self.b, position, *n);
+                bad = Some(self.indices.either(&mut self.b, bad, Scalar::Tensor(out)));
+            }
+            let (axes, (lens, steps)) = a.terms.iter().map(|t| (t.axis.axis, (t.axis.len, t.step))).unzip();
+            accesses.push(AxisAccess::Windows { axes, start: a.base, lens, steps, padded: at.mask.is_some() });
+        }
+        self.check_index(at, bad, details, shape);
+        Some(columns.iter().map(|c| self.read_column(*c, &accesses, at.space)).collect())
+    }
+}
