@@ -25,3 +25,17 @@ fn a_permutation_that_keeps_an_element_whole_has_no_step_per_collision() {
     let other = text(tagged.permute(base(), |a, b| (a.0 + b.0).gt(3).then_else(a, b), |i| Some(i % 3)));
     assert!(other.contains("while("), "{other}");
 }
+
+/// Groups are groups of libtorch's convolution, one filter for each channel among them.
+#[test]
+fn a_convolution_in_groups_is_one_convolution() {
+    let images = || use_(&Array::<Dim<4>, f32>::from_vec((2, 4, 6, 6), vec![0.5; 288]).unwrap());
+    for groups in [2, 4] {
+        let filters = fill((8, 4 / groups, 3, 3), 0.25f32);
+        for windows in [Windows::valid(), Windows::same(), Windows::valid().stride(2)] {
+            let program = images().conv_grouped(&filters, groups, windows).program().unwrap().program;
+            let text = backend_graph::export(&graph_of(&program).unwrap(), backend_graph::Format::Text);
+            assert_eq!(text.matches(" = convolve(").count(), 1, "{text}");
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! The graph executor, checked and unchecked, beside the same programs written by hand for libtorch and the interpreter:
 //! `make bench-graph`. All are interleaved in one process, and medians compared.
 
+mod convolutions;
 mod everyday;
 mod kernels;
 mod overhead;
@@ -49,7 +50,13 @@ fn main() {
         row::run_on(named.unwrap_or_else(|| panic!("this libtorch finds no device {device}")));
     }
     let mut all = Vec::new();
-    for make in thesis::rows().into_iter().chain(kernels::rows()).chain(everyday::rows()).chain(papers::rows()) {
+    for make in thesis::rows()
+        .into_iter()
+        .chain(kernels::rows())
+        .chain(everyday::rows())
+        .chain(papers::rows())
+        .chain(convolutions::rows())
+    {
         if filter.is_none_or(|f| make.0.contains(f.as_str())) {
             let row = (make.1)();
             let measured = measure(&row);

@@ -11,12 +11,12 @@ fn numbers(count: usize, low: f64, high: f64) -> Vec<f64> {
     (0..count as u64).map(|k| low + (high - low) * ((k * 2_654_435_761 + 97) % 65_521) as f64 / 65_521.0).collect()
 }
 
-fn singles(count: usize, low: f64, high: f64) -> Vec<f32> {
+pub(crate) fn singles(count: usize, low: f64, high: f64) -> Vec<f32> {
     numbers(count, low, high).into_iter().map(|x| x as f32).collect()
 }
 
 /// An array, and the same for code by hand.
-fn both<Sh: Shape, E: ScalarElt + tch::kind::Element>(
+pub(crate) fn both<Sh: Shape, E: ScalarElt + tch::kind::Element>(
     shape: impl IntoShape<Sh>,
     extents: &[usize],
     values: Vec<E>,
@@ -32,6 +32,8 @@ macro_rules! array {
         both(($($n),+), &extents, $kind(extents.iter().product(), $low, $high))
     }};
 }
+
+pub(crate) use array;
 
 fn hotspot_by_hand(start: &Tensor, power: &Tensor) -> Tensor {
     use dex::hotspot::{AMBIENT, HORIZONTAL, OUTSIDE, RATE, STEPS, VERTICAL};

@@ -1,16 +1,13 @@
 //! Reads of graphs whose faults are exact: each lane's position is looked at, and the elements are a view where the index is affine.
 //!
-//! A view cannot go wrong, wherever its positions are: it has zeros there. So no position is clamped before it is read, and the
-//! rules over the graph find windows and products of matrices in these graphs as they do in others.
+//! The views have zeros around the array, for positions that are out of bounds: none is clamped before it is read, and the rules
+//! over the graph find windows and products of matrices in these graphs as they do in others.
 
 use crate::flatten::Flattener;
 use crate::flatten::access::guarded::MAX_STEP;
 use crate::flatten::access::read::{AxisAccess, Lookup, clamp_at, clamp_size};
 use crate::flatten::scalar::Scalar;
 use crate::graph::Value;
-
-/// The largest distance between positions of neighbours in a view.
-const MAX_VIEW_STEP: u64 = i32::MAX as u64;
 
 impl Flattener<'_> {
     /// Reads axis by axis at an index whose components are uniform sizes or affine, each along other axes of the lanes.
@@ -22,12 +19,11 @@ impl Flattener<'_> {
         index: &[Scalar],
     ) -> Option<Vec<Value>> {
         let (mut seen, mut parts) = (0u32, Vec::new());
-        let max_step = if at.mask.is_some() { MAX_STEP } else { MAX_VIEW_STEP };
         for s in index {
             let a = self.indices.affine_of(*s)?;
             let axes = a.terms.iter().fold(0u32, |set, t| set | 1 << t.axis.axis);
             let steps: Option<Vec<i64>> = a.terms.iter().map(|t| self.b.const_size(t.step)).collect();
-            let far_apart = steps?.iter().any(|step| step.unsigned_abs() > max_step);
+            let far_apart = steps?.iter().any(|step| step.unsigned_abs() > MAX_STEP);
             if far_apart || seen & axes != 0 || axes >> at.space.len() != 0 {
                 return None;
             }
@@ -56,7 +52,7 @@ impl Flattener<'_> {
                 bad = Some(self.indices.either(&mut self.b, bad, Scalar::Tensor(out)));
             }
             let (axes, (lens, steps)) = a.terms.iter().map(|t| (t.axis.axis, (t.axis.len, t.step))).unzip();
-            accesses.push(AxisAccess::Windows { axes, start: a.base, lens, steps, padded: at.mask.is_some() });
+            accesses.push(AxisAccess::Windows { axes, start: a.base, lens, steps, padded: true });
         }
         self.check_index(at, bad, details, shape);
         Some(columns.iter().map(|c| self.read_column(*c, &accesses, at.space)).collect())

@@ -1,5 +1,6 @@
 //! Convolutions of images by filters, and the patches under filters.
 
+use super::groups::Groups;
 use super::layout::{Images, PerAxis, Windows, read};
 use crate::api::types::ranked::{self, Known};
 use crate::api::{Acc, Array, Elt, Exp, IntoAcc, IntoExp, IxPart, Num, Shape};
@@ -52,32 +53,26 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
         compose(&"conv", || {
             let (image, filter) = (self.extent().parts(), filters.extent().parts());
             let (channels, of_filter) = (image[1], filter[1]);
+            let groups = Groups::new(groups, S);
             let message = "conv: filters of {} channels in {} groups, but images of {}";
-            let grouped = groups != 1;
-            let groups = groups.part();
-            let fits = (of_filter * groups).eq(channels);
-            let mut xs = self.check_with(fits, message, &[of_filter, groups, channels]);
-            if grouped {
-                let message = "conv: {} filters are no whole number for each of {} groups";
-                xs = xs.check_with((filter[0] % groups).eq(0), message, &[filter[0], groups]);
-            }
-            let per_group = filter[0] / groups;
+            let fits = (of_filter * groups.count()).eq(channels);
+            let xs = self.check_with(fits, message, &[of_filter, groups.count(), channels]);
+            let xs = groups.check("conv", filter[0], xs);
+            let per_group = filter[0] / groups.count();
             let layout = windows.over(&image[2..], &filter[2..]);
-            let shape: Vec<_> = [image[0], filter[0]]
-                .into_iter()
-                .chain(layout.counts())
-                .chain([of_filter])
-                .chain(filter[2..].iter().copied())
-                .collect();
+            let images = groups.of_images::<E>(&xs.node, image[0], &[&[of_filter], &image[2..]]);
+            let by = groups.of_filters::<E>(&filters.node, &[&[per_group, of_filter], &filter[2..]]);
+            let (outer, counts) = (groups.outer(image[0]), layout.counts());
+            let shape = [&outer[..], &[per_group], &counts, &filter[1..]].concat();
             let terms = ranked::generate::<E>(&shape, |ix| {
-                let (n, o, channel) = (ix[0], ix[1], ix[2 + S]);
-                let (window, element) = (&ix[2..2 + S], &ix[3 + S..]);
-                let weight: Vec<_> = [o, channel].into_iter().chain(element.iter().copied()).collect();
-                let channel = if grouped { o / per_group * of_filter + channel } else { channel };
-                let product = |x| E::mul(x, ranked::element(&filters.node, &weight));
-                read(&xs.node, [n, channel], layout.at(window, element), product, zero)
+                let (outer, ix) = ix.split_at(outer.len());
+                let (o, window, channel, element) = (ix[0], &ix[1..1 + S], ix[1 + S], &ix[2 + S..]);
+                let weight = [&groups.at(outer)[..], &[o, channel], element].concat();
+                let at = layout.at(window, element);
+                read(&images, &[outer, &[channel]].concat(), at, |x| E::mul(x, ranked::element(&by, &weight)), zero)
             });
-            ranked::typed(sums::<E>().folds(terms, shape.len(), 1 + S))
+            let summed = sums::<E>().folds(terms, shape.len(), 1 + S);
+            ranked::typed(groups.reshape::<E>(&summed, &[&[image[0], filter[0]], &counts[..]].concat()))
         })
     }
 }
@@ -121,7 +116,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
             let shape: Vec<_> = image[..2].iter().copied().chain(layout.counts()).chain(window).collect();
             ranked::typed(ranked::generate::<E>(&shape, |ix| {
                 let at = layout.at(&ix[2..2 + S], &ix[2 + S..]);
-                read(&self.node, [ix[0], ix[1]], at, |x| x, || other.into_exp())
+                read(&self.node, &ix[..2], at, |x| x, || other.into_exp())
             }))
         })
     }

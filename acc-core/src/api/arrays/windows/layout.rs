@@ -283,12 +283,12 @@ impl Layout {
 #[track_caller]
 pub(super) fn read<A: Elt, E: Elt>(
     image: &AccRef,
-    outer: [Exp<i64>; 2],
+    outer: &[Exp<i64>],
     (position, inside): (Vec<Exp<i64>>, Option<Exp<bool>>),
     f: impl FnOnce(Exp<A>) -> Exp<E>,
     other: impl FnOnce() -> Exp<E>,
 ) -> Exp<E> {
-    let ix: Vec<_> = outer.into_iter().chain(position).collect();
+    let ix = [outer, &position].concat();
     let here = f(ranked::element(image, &ix));
     match inside {
         Some(inside) => lift(inside.then_else::<E, _>(here, other())),

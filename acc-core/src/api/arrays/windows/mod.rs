@@ -1,6 +1,7 @@
 //! Windows over the spatial axes of images: convolutions, pooling, patches; padding.
 
 pub(in crate::api) mod convolution;
+mod groups;
 pub(in crate::api) mod layout;
 pub(in crate::api) mod pad;
 pub(in crate::api) mod pooling;

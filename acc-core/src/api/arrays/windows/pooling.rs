@@ -26,7 +26,7 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
     {
         let image = self.extent().parts();
         let element = |ix: &[Exp<i64>], element: &[Exp<i64>]| {
-            read(&self.node, [ix[0], ix[1]], layout.at(&ix[2..2 + S], element), |x| x, other)
+            read(&self.node, &ix[..2], layout.at(&ix[2..2 + S], element), |x| x, other)
         };
         let mut shape: Vec<_> = image[..2].iter().copied().chain(layout.counts()).collect();
         let size: usize = window.iter().product();

@@ -1,9 +1,10 @@
 //! Transposed convolutions: from what a convolution yields to the images that it is of.
 
 use super::convolution::{sums, zero};
+use super::groups::Groups;
 use super::layout::{Images, Spacing, Windows, read, step, times};
 use crate::api::types::ranked;
-use crate::api::{Acc, Array, Exp, IntoAcc, IxPart, Num, Shape};
+use crate::api::{Acc, Array, Exp, IntoAcc, Num, Shape};
 use crate::builder::compose;
 use crate::verify::MAX_RANK;
 
@@ -59,24 +60,23 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
         compose(&"conv_transposed", || {
             let (image, filter) = (self.extent().parts(), filters.extent().parts());
             let message = "conv_transposed: {} filters, but images with {} channels";
-            let mut xs = self.check_with(filter[0].eq(image[1]), message, &[filter[0], image[1]]);
-            let grouped = groups != 1;
-            let groups = groups.part();
-            if grouped {
-                let message = "conv_transposed: {} filters are no whole number for each of {} groups";
-                xs = xs.check_with((filter[0] % groups).eq(0), message, &[filter[0], groups]);
-            }
-            let (per_group, channels) = (filter[0] / groups, filter[1]);
-            let axes = axes(windows.spacing(&image[2..], &filter[2..]));
-            let outer = [image[0], channels * groups];
+            let xs = self.check_with(filter[0].eq(image[1]), message, &[filter[0], image[1]]);
+            let groups = Groups::new(groups, S);
+            let xs = groups.check("conv_transposed", filter[0], xs);
+            let (per_group, channels) = (filter[0] / groups.count(), filter[1]);
+            let images = groups.of_images::<E>(&xs.node, image[0], &[&[per_group], &image[2..]]);
+            let by = groups.of_filters::<E>(&filters.node, &[&[per_group], &filter[1..]]);
+            let outer = [&groups.outer(image[0])[..], &[channels]].concat();
+            let axes = axes(windows.spacing(&image[2..], &filter[2..]), MAX_RANK - (outer.len() + 1 + 2 * S));
             let places = axes.iter().flat_map(Axis::places);
             let elements = axes.iter().map(Axis::elements);
-            let shape: Vec<_> = outer.into_iter().chain(places).chain([per_group]).chain(elements).collect();
+            let shape: Vec<_> = outer.iter().copied().chain(places).chain([per_group]).chain(elements).collect();
             let inner = shape.len() - 1 - S;
             let terms = ranked::generate::<E>(&shape, |ix| {
-                let (n, channel, own) = (ix[0], ix[1], ix[inner]);
-                let mut places = &ix[2..inner];
-                let (mut at, mut weight, mut inside) = (Vec::new(), Vec::new(), None);
+                let (of_image, channel, filter) = (&ix[..outer.len() - 1], ix[outer.len() - 1], ix[inner]);
+                let mut places = &ix[outer.len()..inner];
+                let (mut at, mut inside) = (Vec::new(), None);
+                let mut weight = [&groups.at(of_image)[..], &[filter, channel]].concat();
                 for (axis, element) in axes.iter().zip(&ix[inner + 1..]) {
                     let (here, rest) = places.split_at(axis.places().len());
                     places = rest;
@@ -85,23 +85,21 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
                     weight.push(of_filter);
                     inside = Some(inside.map_or(holds, |inside| inside & holds));
                 }
-                let filter = if grouped { channel / channels * per_group + own } else { own };
-                let of_group = if grouped { channel % channels } else { channel };
-                let weight: Vec<_> = [filter, of_group].into_iter().chain(weight).collect();
-                let product = |x| E::mul(x, ranked::element(&filters.node, &weight));
-                read(&xs.node, [n, filter], (at, inside), product, zero)
+                let outer = [of_image, &[filter]].concat();
+                read(&images, &outer, (at, inside), |x| E::mul(x, ranked::element(&by, &weight)), zero)
             });
-            let summed = sums::<E>().folds(terms, shape.len(), 1 + S);
-            if axes.iter().all(|axis| axis.by == By::Position) {
-                return ranked::typed(summed);
+            let mut summed = sums::<E>().folds(terms, shape.len(), 1 + S);
+            let extents: Vec<_> = axes.iter().map(|axis| axis.extent).collect();
+            if axes.iter().any(|axis| axis.by == By::Phases) {
+                // They are interleaved.
+                summed = ranked::generate::<E>(&[&outer[..], &extents].concat(), |ix| {
+                    let (outer, places) = ix.split_at(outer.len());
+                    let places: Vec<_> = axes.iter().zip(places).flat_map(|(axis, i)| axis.place(*i)).collect();
+                    ranked::element(&summed, &[outer, &places].concat())
+                });
             }
-            // Phases are interleaved.
-            let extents: Vec<_> = outer.into_iter().chain(axes.iter().map(|axis| axis.extent)).collect();
-            ranked::typed(ranked::generate::<E>(&extents, |ix| {
-                let places = axes.iter().zip(&ix[2..]).flat_map(|(axis, i)| axis.place(*i));
-                let from: Vec<_> = ix[..2].iter().copied().chain(places).collect();
-                ranked::element(&summed, &from)
-            }))
+            let channels = channels * groups.count();
+            ranked::typed(groups.reshape::<E>(&summed, &[&[image[0], channels], &extents[..]].concat()))
         })
     }
 }
@@ -123,10 +121,9 @@ struct Axis {
     by: By,
 }
 
-/// The axes of the result. Phases take an axis more, for which there has to be room.
+/// The axes of the result. Phases take an axis more, of which there is room for so many.
 #[track_caller]
-fn axes(spacing: Vec<Spacing>) -> Vec<Axis> {
-    let mut room = MAX_RANK.saturating_sub(3 + 2 * spacing.len());
+fn axes(spacing: Vec<Spacing>, mut room: usize) -> Vec<Axis> {
     let axis = |spacing: Spacing| {
         let by_phases = room > 0 && spacing.stride > 1 && spacing.dilation == 1;
         room -= usize::from(by_phases);
