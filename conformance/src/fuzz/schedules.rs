@@ -65,5 +65,6 @@ fn random(program: &Program, a: ArrayId, is_result: bool, choices: &mut Choices)
     // What is within the loops of its reader has no collapsed axes.
     let may_be_within = !is_result && regroup.is_none() && loops.collapsed().is_empty();
     let within = usize::from(may_be_within && choices.chance(70));
-    loops.regroup(regroup).and_then(|s| s.within(within)).ok()
+    let schedule = loops.regroup(regroup).and_then(|s| s.within(within)).ok()?;
+    schedule.check_rank(rank).ok().map(|()| schedule)
 }
