@@ -51,12 +51,42 @@ fn different_steps_that_make_the_same_loops_are_one_schedule() {
 }
 
 #[test]
+fn collapsed_axes_are_collapsed_further() {
+    let three = Schedule::new(|s, [i, j, k, _]| {
+        let last = s.collapse(j, k);
+        let all = s.collapse(i, last);
+        let (tiles, all) = s.split(all, 16);
+        s.parallel(tiles).vectorize(all);
+    });
+    assert_eq!(three.to_string(), "[threads i0 by 16, lanes i0, i3] collapse i0 to i2");
+    let more = three.then(|s, [_, _, k]| _ = s.split(k, 4));
+    assert_eq!(more.to_string(), "[threads i0 by 16, lanes i0, i3 by 4, i3] collapse i0 to i2");
+    // The axis of the tiles of partial results is one of the array.
+    let tiles = Schedule::new(|s, [i, j, k]| {
+        let tiles = s.regroup(k, 8);
+        let rows = s.collapse(i, j);
+        s.collapse(rows, tiles);
+    });
+    assert_eq!(tiles.to_string(), "[i0, i3] regroup i2 by 8 collapse i0 to i2");
+    let after = Schedule::new(|s, [i, j, k]| {
+        s.collapse(i, j);
+        s.regroup(k, 8);
+    });
+    assert_eq!(after.to_string(), "[i0, i2, i3] regroup i2 by 8 collapse i0 to i1");
+}
+
+#[test]
 fn a_schedule_changes_no_result() {
     let want = run(matrix()).to_vec();
     let s = Schedule::new(|s, [i, j]| {
         s.interchange(i, j).vectorize(i);
     });
     assert_eq!(run(matrix().scheduled(&s)).to_vec(), want);
+    let one = Schedule::new(|s, [i, j]| {
+        let both = s.collapse(i, j);
+        s.vectorize(both);
+    });
+    assert_eq!(run(matrix().scheduled(&one)).to_vec(), want);
     let (sums, rows) = (matrix().fold(0.0, |a, b| a + b), Schedule::new(|s, [i, k]| _ = s.interchange(i, k)));
     assert_eq!(run(sums.scheduled(&rows)).to_vec(), [6.0, 14.0]);
 }
@@ -75,7 +105,7 @@ fn derivatives_go_through_schedules() {
 fn steps_that_cannot_be_done() {
     let other = std::cell::Cell::new(None);
     let _ = Schedule::new(|_, [i]| other.set(Some(i)));
-    let cases: [(Schedule, &str); 26] = [
+    let cases: [(Schedule, &str); 35] = [
         (
             Schedule::new(|s, [i, _]| _ = s.split(i, 0)),
             "`split` of `i0` into tiles of 0: a tile has at least 2 iterations in [i0, i0, i1]",
@@ -96,7 +126,7 @@ fn steps_that_cannot_be_done() {
                 s.split(i, 4);
                 s.unroll(i);
             }),
-            "`unroll` of a loop that is gone: it was split or merged in [i0 by 4, i0, i1]",
+            "`unroll` of a loop that is gone: it was split, merged or collapsed in [i0 by 4, i0, i1]",
         ),
         (
             Schedule::new(|s, [i, _]| _ = s.order(&[i, other.get().expect("a loop")])),
@@ -203,6 +233,60 @@ fn steps_that_cannot_be_done() {
             Schedule::new(|s, [_, _, _, l]| _ = s.regroup(l, 8)),
             "`regroup i3 by 8`: only the outermost axis that is folded has partial results, i2 in [i0, i1, i2, i3, i4] regroup i3 by 8",
         ),
+        (
+            Schedule::new(|s, [i, _, k]| _ = s.collapse(i, k)),
+            "`collapse` of `i0` and `i2`: they are not over neighbouring axes, outermost first: i1 is next to i0 in [i0, i1, i2]",
+        ),
+        (
+            Schedule::new(|s, [i, j]| _ = s.collapse(j, i)),
+            "`collapse` of `i1` and `i0`: they are not over neighbouring axes, outermost first: i2 is next to i1 in [i0, i1]",
+        ),
+        (
+            Schedule::new(|s, [_, j, k]| _ = s.collapse(j, k)),
+            "`collapse i1 to i2`: i1 is not folded, but i2 is in [i0, i1] collapse i1 to i2",
+        ),
+        (
+            Schedule::new(|s, [i, j]| {
+                let (_, i) = s.split(i, 4);
+                s.collapse(i, j);
+            }),
+            "`collapse` of `i0` and `i1`: there are several loops over i0; split the collapsed loop in [i0 by 4, i0, i1]",
+        ),
+        (
+            Schedule::new(|s, [i, j]| {
+                s.collapse(i, j);
+                s.collapse(i, j);
+            }),
+            "`collapse` of a loop that is gone: it was split, merged or collapsed in [i0]",
+        ),
+        (
+            Schedule::new(|s, [i, j]| {
+                s.vectorize(j);
+                s.collapse(i, j);
+            }),
+            "`collapse` of `i0` and `lanes i1`: `lanes i1` is marked already; mark the collapsed loop in [i0, lanes i1]",
+        ),
+        (
+            Schedule::new(|s, [i, j, k]| {
+                s.order(&[i, k, j]);
+                s.collapse(i, j);
+            }),
+            "`collapse` of `i0` and `i1`: the second one must be directly within; order the loops first in [i0, i2, i1]",
+        ),
+        (
+            Schedule::new(|s, [i, j]| {
+                s.collapse(i, j);
+                s.within(1);
+            }),
+            "`collapse i0 to i1`: an array within the loops of its reader is computed row by row; collapse axes of the reader, or none in [i0]",
+        ),
+        (
+            Schedule::new(|s, [_, _, k, l]| {
+                let both = s.collapse(k, l);
+                s.regroup(both, 2);
+            }),
+            "`regroup` of `i2`: it is over several axes; collapse them afterwards in [i0, i1, i2]",
+        ),
         (Schedule::new(|_, [_]| {}), "it has 1 axes, but the array has 2 of its own in [i0]"),
         (Schedule::new(|_, [_, _]| {}).then(|_, [_, _, _]| {}), "the steps take 3 loops, but there are 2 in [i0, i1]"),
     ];
@@ -210,7 +294,7 @@ fn steps_that_cannot_be_done() {
         assert_eq!(refused(&schedule), want);
         assert_eq!(schedule.to_string(), {
             let (why, loops) = want.rsplit_once(" in ").expect("why, and the loops");
-            let of_the_array = why.starts_with("it has") || loops.contains("regroup");
+            let of_the_array = why.starts_with("it has") || loops.contains("regroup") || loops.contains("collapse");
             if of_the_array { loops.to_string() } else { format!("{loops}: {why}") }
         });
     }
@@ -224,6 +308,9 @@ fn schedules_as_text() {
         "[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]",
         "[i0] within 1",
         "[lanes i0, i1] regroup i0 by 256",
+        "[lanes i0, i2] collapse i0 to i1",
+        "[threads i0, i2 by 4, i2] collapse i0 to i1 collapse i2 to i4",
+        "[lanes i0, i3] regroup i2 by 4 collapse i0 to i2",
     ] {
         assert_eq!(text.parse::<Schedule>().expect("a schedule").to_string(), text);
     }
@@ -248,6 +335,21 @@ fn schedules_as_text() {
         (
             "[i0, i1] regroup i0 by 8 within 1",
             "schedule:1:1: `regroup i0 by 8`: an array within the loops of its reader is folded in order",
+        ),
+        (
+            "[i0] collapse i0",
+            "schedule:1:17: expected `to`, and the last of the axes that are one, found the end of the text",
+        ),
+        ("[i0, i1] collapse i0 to i1", "schedule:1:1: `i1`: with `collapse i0 to i1` there are loops over i0 alone"),
+        ("[i0] collapse i0 to i0", "schedule:1:1: `collapse i0 to i0`: two neighbouring axes at least are one"),
+        (
+            "[i0, i2] collapse i0 to i1 collapse i1 to i2",
+            "schedule:1:1: `collapse i0 to i1` and `collapse i1 to i2`: an axis is collapsed once",
+        ),
+        ("[i0, i3] collapse i0 to i1", "schedule:1:1: there is no loop over i2"),
+        (
+            "[i0] collapse i0 to i1 within 1",
+            "schedule:1:1: `collapse i0 to i1`: an array within the loops of its reader is computed row by row; collapse axes of the reader, or none",
         ),
         ("i0", "schedule:1:1: expected `[`, found `i0`"),
     ];

@@ -160,7 +160,11 @@ impl Prepared {
     /// The code that LLVM generates for each kernel, as IR and as assembly; or the reason why there is none.
     pub fn listing(&self) -> String {
         let mut out = String::new();
-        let launches = self.plan().launches().flat_map(|l| [Some(l), l.epilogue.as_deref()]).flatten();
+        let all = |l| {
+            let launch: &prepare::Launch = l;
+            [Some(launch), launch.collapsed.as_ref().map(|c| &c.launch), launch.epilogue.as_deref()]
+        };
+        let launches = self.plan().launches().flat_map(all).flatten();
         for kernel in launches.flat_map(|l| l.permuted.as_deref().into_iter().chain([&l.kernel])) {
             out += &format!("{kernel}\n");
             for variant in llvm::Variant::of(kernel) {

@@ -43,6 +43,7 @@ fn programs_with_random_schedules_have_the_same_results() {
     assert!(differences.is_empty(), "{statistics}");
     let at_least = |kind: &str, parts: u64| statistics.schedules.get(kind).is_some_and(|n| n * parts > programs);
     assert!(at_least("loops", 3) && at_least("regroup", 50) && at_least("within", 100), "{statistics}");
+    assert!(at_least("collapse", 100), "{statistics}");
 }
 
 /// How many of the programs are differentiated.

@@ -37,4 +37,4 @@ pub(crate) use op_table::with_array_ops;
 pub use ops::{ArrayOp, Boundary, Class, Closed, Ir, Mapper, OpPart, Rep, StencilInput};
 pub use prim::{Domain, PrimOp, Yields, bitcast_exists, cast_exists};
 pub use scalar::{Fun, Node, Read, Region, Renumbering, ScalarOp, Val, Vals};
-pub use schedule::{Loop, MAX_UNROLLED_COPIES, Mark, Regroup, Schedule};
+pub use schedule::{Collapse, Loop, MAX_UNROLLED_COPIES, Mark, Regroup, Schedule};

@@ -2,16 +2,22 @@
 
 use super::cursor::Cursor;
 use crate::error::Error;
-use crate::ir::{Loop, Mark, Regroup, Schedule};
+use crate::ir::{Collapse, Loop, Mark, Regroup, Schedule};
 
-/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, `[i0, lanes i1] within 1`, `[lanes i0, i1] regroup i0 by 256`
+/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, `[i0, lanes i1] within 1`, `[lanes i0, i1] regroup i0 by 256`,
+/// `[lanes i0, i2] collapse i0 to i1`
 pub(super) fn schedule(c: &mut Cursor<'_>) -> Result<Schedule, Error> {
     let token = c.token().clone();
     c.expect('[')?;
     let loops = c.list(']', one_loop)?;
     let regroup = if c.eat_word("regroup") { Some(regroup(c)?) } else { None };
+    let mut collapsed = Vec::new();
+    while c.eat_word("collapse") {
+        collapsed.push(collapse(c)?);
+    }
     let within = if c.eat_word("within") { c.natural("a number of loops")? } else { 0 };
-    let schedule = Schedule::new(loops).and_then(|s| s.regroup(regroup)).and_then(|s| s.within(within));
+    let schedule = Schedule::with_collapsed(loops, collapsed);
+    let schedule = schedule.and_then(|s| s.regroup(regroup)).and_then(|s| s.within(within));
     schedule.or_else(|why| c.error_at(&token, why))
 }
 
@@ -22,6 +28,15 @@ fn regroup(c: &mut Cursor<'_>) -> Result<Regroup, Error> {
         return c.expected("`by`, and the terms of a partial result");
     }
     Ok(Regroup { axis, terms: c.natural("a number of terms")? })
+}
+
+/// `i0 to i1`
+fn collapse(c: &mut Cursor<'_>) -> Result<Collapse, Error> {
+    let first = axis(c)?;
+    if !c.eat_word("to") {
+        return c.expected("`to`, and the last of the axes that are one");
+    }
+    Ok(Collapse { first, last: axis(c)? })
 }
 
 /// A schedule as a text of its own.

@@ -1,7 +1,9 @@
 //! Explanations of compiled programs: their kernels, what was fused, and what was not and why.
 
+mod collapse;
 mod steps;
 
+pub use collapse::CollapseReport;
 pub use steps::{StepKind, StepReport};
 
 use crate::kernel::{Accesses, AxisKind, Initial, Ix, Kernel, Kernels, Op, Output, Sink};
@@ -68,6 +70,8 @@ pub struct KernelReport {
     pub loops: Option<String>,
     /// Whether the loops are those of a schedule of the program's.
     pub has_schedule: bool,
+    /// How its collapsed axes are read along, if its schedule collapses any.
+    pub collapsed: Option<CollapseReport>,
     /// Special strategies that the kernel IR does not show, such as a matrix product.
     pub manner: Vec<&'static str>,
     /// Why the tile executor runs it (or one of its variants) rather than machine code; none if it does not.
@@ -76,7 +80,7 @@ pub struct KernelReport {
     pub bytes_read: usize,
     /// Bytes stored per point; excludes results of folds and permutes.
     pub bytes_stored: usize,
-    /// The kernel IR.
+    /// The kernel IR, and that of the kernel with collapsed axes as one, if there is one.
     pub ir: Kernels,
 }
 
@@ -209,13 +213,22 @@ impl KernelReport {
             accesses,
             fused: k.fused.iter().copied().chain(k.outputs.iter().filter(|o| !o.stored).map(|o| o.result)).collect(),
             axes: kinds.join(", "),
-            loops: k.is_scheduled().then(|| k.shown_loops()),
+            loops: k.is_scheduled().then(|| match &launch.collapsed {
+                Some(c) => c.schedule.to_string(),
+                None => k.shown_loops(),
+            }),
+            collapsed: launch.collapsed.as_ref().map(|c| CollapseReport::new(c, k)),
             has_schedule: k.has_schedule,
             manner: manner(launch),
             on_tiles: std::iter::once(k).chain(launch.epilogue.iter().map(|e| &e.kernel)).find_map(left_to_tiles),
             bytes_read: columns.iter().map(leaf).sum(),
             bytes_stored: k.outputs.iter().map(stored).sum::<usize>() + after.sum::<usize>(),
-            ir: k.clone().into(),
+            ir: [k]
+                .into_iter()
+                .chain(launch.collapsed.as_ref().map(|c| &c.launch.kernel))
+                .cloned()
+                .map(Kernels::from)
+                .collect(),
         }
     }
 }

@@ -128,6 +128,9 @@ fn show_kernel(f: &mut Formatter<'_>, indent: &str, number: usize, k: &KernelRep
     if let Some(loops) = &k.loops {
         writeln!(f, "{indent}  loops {loops}{}", if k.has_schedule { ", by the program's schedule" } else { "" })?;
     }
+    if let Some(collapsed) = k.collapsed.as_ref().map(ToString::to_string).filter(|text| !text.is_empty()) {
+        writeln!(f, "{indent}    {collapsed}")?;
+    }
     k.manner.iter().try_for_each(|way| writeln!(f, "{indent}  {way}"))?;
     if let Some(reason) = &k.on_tiles {
         writeln!(f, "{indent}  machine code does not do all of it: {reason}")?;

@@ -59,7 +59,7 @@ pub(crate) use op::{
     Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, definition, divisor, is_partial, visit_likely,
 };
 pub(crate) use record::Record;
-pub(crate) use schedule::{Dependences, LoadAxes, Loop, row_major};
+pub(crate) use schedule::{CollapsedPair, Dependences, FIRST_INNER_EXTENT, LoadAxes, Loop, row_major};
 pub use text::Kernels;
 pub(crate) use trivial::TRIVIAL_NODES;
 pub(crate) use verify::verify;
@@ -82,6 +82,8 @@ pub(crate) struct Kernel {
     pub loops: Vec<Loop>,
     /// Whether the loops are those of a schedule of the program's, which no launch changes.
     pub has_schedule: bool,
+    /// The axes that are several neighbouring ones of the nest that the program writes, collapsed.
+    pub collapsed: Vec<usize>,
     /// From the index (one `i64` per axis) to the scalars that the outputs take.
     pub element: Body,
     /// The arrays computed, at least one.
@@ -397,6 +399,7 @@ impl Epilogue {
             axes,
             loops,
             has_schedule: false,
+            collapsed: Vec::new(),
             element,
             outputs: self.outputs.clone(),
             epilogue: None,

@@ -221,6 +221,12 @@ pub(crate) struct CodeCache {
 const MAX_TILE_SHAPES: usize = 3;
 
 impl CodeCache {
+    /// Whether code of any variant was asked for.
+    #[cfg(test)]
+    pub(crate) fn was_asked(&self) -> bool {
+        self.variants.iter().any(|v| v.get().is_some()) || self.tiles.iter().any(|t| t.get().is_some())
+    }
+
     /// The code of a variant, requested now if it is new; none if it cannot be compiled, or is not compiled yet. With
     /// limits, waits for it.
     pub(crate) fn get(&self, variant: Variant, kernel: &Kernel, wait: Option<&RunLimits>) -> Option<&Compiled> {

@@ -1,7 +1,8 @@
 //! Builds kernels from groups of statements.
 
 use super::element::Elements;
-use super::{Launch, Lowering, Packed, Part, Unguarded, Work};
+use super::schedules::Wanted;
+use super::{Collapsed, Launch, Lowering, Packed, Part, Unguarded, Work};
 use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Initial, Kernel, Op, Output, Sink, Update};
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
@@ -56,6 +57,7 @@ impl Lowering<'_> {
         spaces.sort_by_key(|(_, combined)| !combined);
         let over = spaces[0].0;
         let packed = self.packed(&kernel, over)?;
+        let collapsed = self.collapsed(stmts, &kernel, over)?;
         let unguarded = if product.is_none() { self.unguarded(&kernel, over)? } else { None };
         let launch = Launch {
             over,
@@ -63,6 +65,7 @@ impl Lowering<'_> {
             product,
             packed,
             unguarded,
+            collapsed,
             fuses_epilogue,
             epilogue,
             permuted,
@@ -101,6 +104,16 @@ impl Lowering<'_> {
         Ok(Some(Box::new(Unguarded { launch, guards })))
     }
 
+    /// The launch with neighbouring axes as one, if a schedule of these statements' kernel says so.
+    fn collapsed(&self, stmts: &[&Stmt], kernel: &Kernel, over: ArrayId) -> Result<Option<Box<Collapsed>>, Error> {
+        let wanted = stmts.iter().find_map(|s| self.schedules.of_array(s.results[0]));
+        let Some(schedule) = wanted.and_then(Wanted::collapsing).filter(|_| kernel.has_schedule) else {
+            return Ok(None);
+        };
+        let (kernel, pairs) = kernel.collapsed(schedule, over);
+        Ok(Some(Box::new(Collapsed { launch: self.tiled(kernel, over)?, pairs, schedule: schedule.clone() })))
+    }
+
     /// The launch of a kernel in register tiles.
     fn tiled(&self, kernel: Kernel, over: ArrayId) -> Result<Launch, Error> {
         kernel::verify(&kernel).map_err(|message| defect(format!("a register tile: {message}\n{kernel}")))?;
@@ -116,25 +129,7 @@ impl Lowering<'_> {
 
     /// The launch of an elementwise kernel, over the index space of an array.
     pub(super) fn alone(&self, over: ArrayId, kernel: Kernel) -> Launch {
-        Launch {
-            over,
-            arrays: arrays(&kernel, false, None),
-            fuses_epilogue: false,
-            epilogue: None,
-            permuted: None,
-            cost: kernel::region_cost(&kernel.element.region) + 1,
-            is_trivial: is_trivial_point(&kernel),
-            column_major: kernel.is_column_major(),
-            combine_partial: false,
-            checks: self.settings.checks,
-            product: None,
-            packed: None,
-            unguarded: None,
-            flags: Vec::new(),
-            flag_positions: None,
-            kernel,
-            code: (),
-        }
+        alone(over, kernel, self.settings.checks)
     }
 
     fn kernel(&self, stmts: &[&Stmt]) -> Result<Kernel, Error> {
@@ -186,7 +181,9 @@ impl Lowering<'_> {
         fused.sort_unstable();
         fused.dedup();
         let loops = kernel::row_major(axes.len());
-        let kernel = Kernel { axes, loops, has_schedule: false, element, outputs, epilogue, fused }.with_fused_terms();
+        let kernel =
+            Kernel { axes, loops, has_schedule: false, collapsed: Vec::new(), element, outputs, epilogue, fused }
+                .with_fused_terms();
         let kernel = match stmts.iter().find_map(|s| self.schedules.of_array(s.results[0])) {
             Some(wanted) => wanted.apply(kernel)?,
             None => kernel.register_tiled(),
@@ -282,7 +279,16 @@ impl Lowering<'_> {
         let (results, outputs) = self.points(&mut b, &mut elements, &point, last)?;
         let (axes, loops) = (vec![AxisKind::Parallel; rank], kernel::row_major(rank));
         let element = self.finished(b, results)?;
-        Ok(Kernel { axes, loops, has_schedule: false, element, outputs, epilogue: None, fused: Vec::new() })
+        Ok(Kernel {
+            axes,
+            loops,
+            has_schedule: false,
+            collapsed: Vec::new(),
+            element,
+            outputs,
+            epilogue: None,
+            fused: Vec::new(),
+        })
     }
 
     /// Computes elementwise statements at a point, and stores them.
@@ -378,4 +384,28 @@ fn builtin_update(body: &Body, n: usize) -> Option<Vec<Update>> {
     }
     let simple = |k| simple_result(body, n, k).filter(|u| u.has_loop(body.ty(body.region.results[k])));
     (0..n).map(simple).collect()
+}
+
+/// The launch of a kernel over the index space of an array, without an epilogue.
+pub(crate) fn alone(over: ArrayId, kernel: Kernel, checks: bool) -> Launch {
+    Launch {
+        over,
+        arrays: arrays(&kernel, false, None),
+        fuses_epilogue: false,
+        epilogue: None,
+        permuted: None,
+        cost: kernel::region_cost(&kernel.element.region) + 1,
+        is_trivial: is_trivial_point(&kernel),
+        column_major: kernel.is_column_major(),
+        combine_partial: false,
+        checks,
+        product: None,
+        packed: None,
+        unguarded: None,
+        collapsed: None,
+        flags: Vec::new(),
+        flag_positions: None,
+        kernel,
+        code: (),
+    }
 }

@@ -6,6 +6,7 @@
 //!
 //! Nothing here depends on extents or data: a plan serves all of them.
 
+mod alternatives;
 mod element;
 mod flags;
 mod group;
@@ -15,7 +16,9 @@ mod schedules;
 mod uses;
 mod verify;
 
-use crate::kernel::{self, Bits, Body, Guard, Kernel, Loads, Output, Sink};
+pub(crate) use alternatives::{Collapsed, Packed, Unguarded};
+
+use crate::kernel::{self, Bits, Body, Kernel, Loads, Output, Sink};
 use acc_core::data::ScalarType;
 use acc_core::ir::{
     ArrayId, ArrayOp, ArrayType, Block, Class, ForeignFun, Fun, Loc, Program, Stmt, arrays_needed, strict_statements,
@@ -24,6 +27,8 @@ use acc_core::{Error, RunLimits};
 use acc_desugar::analysis::contraction::{Contraction, Definitions};
 use acc_desugar::fuse::{Fusion, Note};
 use element::Elements;
+#[cfg(test)]
+pub(crate) use group::alone;
 use row_blocking::RowBlocking;
 use schedules::Schedules;
 pub(crate) use schedules::refused_schedule;
@@ -184,6 +189,8 @@ pub(crate) struct Launch<K = ()> {
     pub packed: Option<Box<Packed<K>>>,
     /// The launch in register tiles where all guards hold, if it needs them for that.
     pub unguarded: Option<Box<Unguarded<K>>>,
+    /// The launch with neighbouring axes as one, if its schedule says so.
+    pub collapsed: Option<Box<Collapsed<K>>>,
     /// The arrays that its bodies, including the epilogue, load from or query for extents. Excludes the initial array
     /// of a scatter.
     pub arrays: Vec<ArrayId>,
@@ -193,18 +200,6 @@ pub(crate) struct Launch<K = ()> {
     /// positions.
     pub flag_positions: Option<Box<Launch<K>>>,
     pub code: K,
-}
-
-/// A launch that reads these arrays [packed](Kernel::packed).
-pub(crate) struct Packed<K = ()> {
-    pub launch: Launch<K>,
-    pub arrays: Vec<ArrayId>,
-}
-
-/// A launch whose kernel is [without guards](Kernel::unguarded), since these hold.
-pub(crate) struct Unguarded<K = ()> {
-    pub launch: Launch<K>,
-    pub guards: Vec<Guard>,
 }
 
 impl<K> Launch<K> {

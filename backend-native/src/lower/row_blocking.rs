@@ -169,7 +169,14 @@ fn is_tiled(launch: &Launch, is_computed: impl Fn(ArrayId) -> bool) -> bool {
     let sinks = kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store | Sink::Fold { .. }));
     let rows = outer >= 1 && kernel.axes[..outer].iter().all(|a| *a == AxisKind::Parallel);
     let packs = launch.packed.as_ref().is_some_and(|p| p.arrays.iter().any(|a| is_computed(*a)));
-    sinks && rows && !packs && !launch.combine_partial && (kernel.is_scheduled() || launch.unguarded.is_some())
+    // Blocks are of rows along the first axis as it is written.
+    let collapses = launch.collapsed.is_some();
+    sinks
+        && rows
+        && !packs
+        && !collapses
+        && !launch.combine_partial
+        && (kernel.is_scheduled() || launch.unguarded.is_some())
 }
 
 /// Whether a launch is elementwise or folds rows.
@@ -202,6 +209,8 @@ pub(super) fn why_not_within(plan: &Plan, b: &BlockPlan, a: ArrayId) -> String {
             if reads_of(reader, |of| of == a).is_none() {
                 "the kernel that reads it reads other rows of it than those around its own: legal along the first axis are its own \
                  index, plus literals, extents and the indices of folded axes, clamped or mirrored at borders"
+            } else if reader.collapsed.is_some() {
+                "axes of the kernel that reads it are collapsed, so that it is not computed row by row"
             } else if !is_strict() && !reads_at_each_point(reader).any(|of| of == a) {
                 "the kernel that reads it may need none of it: each of the reads is in a conditional"
             } else {

@@ -90,10 +90,15 @@ pub(crate) fn refused_schedule(program: &Program, kernel: &Kernel, why: &str) ->
     found.err().unwrap_or_else(defect)
 }
 
-impl Wanted<'_> {
+impl<'a> Wanted<'a> {
     /// The kernel with these loops.
     pub(super) fn apply(self, kernel: Kernel) -> Result<Kernel, Error> {
         kernel.with_schedule(self.schedule).map_err(|why| self.refused(why))
+    }
+
+    /// The schedule, if it collapses axes.
+    pub(super) fn collapsing(self) -> Option<&'a Schedule> {
+        Some(self.schedule).filter(|schedule| !schedule.collapsed().is_empty())
     }
 
     fn refused(self, why: String) -> Error {

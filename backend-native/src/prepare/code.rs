@@ -88,8 +88,13 @@ fn launch(l: lower::Launch, limits: &RunLimits) -> Result<Launch, Error> {
         flags: l.flags,
         flag_positions: l.flag_positions.map(boxed).transpose()?,
         unguarded: l.unguarded.map(|u| unguarded(*u, limits).map(Box::new)).transpose()?,
+        collapsed: l.collapsed.map(|c| collapsed(*c, limits).map(Box::new)).transpose()?,
         kernel: l.kernel,
     })
+}
+
+pub(crate) fn collapsed(c: lower::Collapsed, limits: &RunLimits) -> Result<lower::Collapsed<KernelCode>, Error> {
+    Ok(lower::Collapsed { launch: launch(c.launch, limits)?, pairs: c.pairs, schedule: c.schedule })
 }
 
 fn packed(p: lower::Packed, limits: &RunLimits) -> Result<lower::Packed<KernelCode>, Error> {

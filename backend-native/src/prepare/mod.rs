@@ -10,6 +10,8 @@ use acc_core::{Error, RunLimits};
 use acc_desugar::analysis::operators::reductions;
 use acc_desugar::pass::{self, Pass, Stage};
 use acc_desugar::{Rules, Segmented};
+#[cfg(test)]
+pub(crate) use code::collapsed;
 use code::compile;
 pub(crate) use code::{FunCode, KernelCode};
 
@@ -49,7 +51,8 @@ impl Executable {
         };
         let plan = pass::finish("lower", &told, || lower(&program, &fusion, settings, limits), lower::Plan::verify)?;
         for launch in plan.launches().filter(|launch| launch.kernel.has_schedule) {
-            if let Some(why) = unsupported_loops(&launch.kernel) {
+            let collapsed = launch.collapsed.as_ref().map(|c| &c.launch.kernel);
+            if let Some(why) = [&launch.kernel].into_iter().chain(collapsed).find_map(unsupported_loops) {
                 return Err(lower::refused_schedule(&program, &launch.kernel, &why.to_string()));
             }
         }

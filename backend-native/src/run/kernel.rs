@@ -9,6 +9,7 @@ use super::{Run, Value, View, compact, located, rows, scalar_eval, scalars_of, s
 use crate::bind::{Names, SparseFlags};
 use crate::buffer::AnyBuffer;
 use crate::kernel::Bits;
+use crate::kernel::grouping::TermBlocks;
 use crate::kernel::{AxisKind, Guard, Initial, Sink};
 use crate::prepare::{Launch, Part, Step};
 use crate::tile::lanes;
@@ -269,12 +270,15 @@ impl Run<'_> {
                 body: Binding::new(code, view, self.cx.limits),
                 outputs: e.outputs.iter().map(|o| (o.values.clone(), types(o.result))).collect(),
             });
+        let extents = shape(launch.over);
+        let folded = extents.len().saturating_sub(launch.kernel.folded());
         Job {
             launch,
             element: Binding::new(&launch.code.element, view, self.cx.limits),
             outputs: outputs.collect(),
             epilogue,
-            extents: shape(launch.over),
+            terms: TermBlocks::of(&extents[folded..]),
+            extents,
             names: view,
             cx: self.cx,
         }

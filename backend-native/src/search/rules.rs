@@ -9,7 +9,7 @@
 //! is of the nest that this makes, and `compute` without one stores an array that would be inlined.
 
 use crate::kernel::{AxisKind, Kernel};
-use acc_core::ir::{Loop, Mark, Schedule};
+use acc_core::ir::{Collapse, Loop, Mark, Schedule};
 use std::fmt::{self, Display, Formatter};
 
 /// A rewrite of a loop nest.
@@ -22,7 +22,7 @@ pub struct Rule {
     pub to: &'static str,
     /// When it may.
     pub condition: &'static str,
-    apply: fn(At<'_>) -> Option<Vec<Loop>>,
+    apply: fn(At<'_>) -> Option<Schedule>,
 }
 
 /// Where a rule is applied.
@@ -30,16 +30,16 @@ pub struct Rule {
 pub(crate) struct At<'a> {
     /// The kernel.
     pub(crate) kernel: &'a Kernel,
-    /// Its loops, outermost first.
-    pub(crate) loops: &'a [Loop],
-    /// Which loop.
+    /// Its nest.
+    pub(crate) nest: &'a Schedule,
+    /// Which loop, counted from the outermost one.
     pub(crate) at: usize,
     /// The iterations of a tile, for the rules that make one.
     pub(crate) size: usize,
 }
 
 /// All rules.
-pub static RULES: [Rule; 8] = [
+pub static RULES: [Rule; 9] = [
     Rule {
         name: "map_map",
         from: "map (map f)",
@@ -74,10 +74,10 @@ pub static RULES: [Rule; 8] = [
         to: "a loop over tiles, and one inside of a tile",
         condition: "the tile divides the tile around it",
         apply: |at| {
-            let own = *at.loops.get(at.at)?;
-            let mut loops = at.loops.to_vec();
+            let mut loops = at.nest.loops().to_vec();
+            let own = *loops.get(at.at)?;
             loops.insert(at.at, Loop { step: own.step.checked_mul(at.size)?, mark: Mark::Sequential, ..own });
-            Some(loops)
+            at.of(loops)
         },
     },
     Rule {
@@ -86,11 +86,18 @@ pub static RULES: [Rule; 8] = [
         to: "one loop",
         condition: "the inverse of subdivide",
         apply: |at| {
-            let (outer, inner) = (at.loops.get(at.at)?, at.loops.get(at.at + 1)?);
-            let mut loops = at.loops.to_vec();
+            let mut loops = at.nest.loops().to_vec();
+            let (outer, inner) = (*loops.get(at.at)?, *loops.get(at.at + 1)?);
             loops.remove(at.at);
-            (outer.axis == inner.axis && outer.mark == inner.mark).then_some(loops)
+            if outer.axis == inner.axis && outer.mark == inner.mark { at.of(loops) } else { None }
         },
+    },
+    Rule {
+        name: "collapse",
+        from: "map (map f), or rnz r (rnz r m)",
+        to: "one loop over the points of both",
+        condition: "two loops, one directly within the other, each the only one over its axis; the axes are neighbours",
+        apply: |at| at.collapsed(),
     },
     Rule {
         name: "unroll",
@@ -111,7 +118,7 @@ pub static RULES: [Rule; 8] = [
 impl Rule {
     /// The nest that it makes of another one; none if its condition does not hold.
     pub(crate) fn apply(&self, at: At<'_>) -> Option<Schedule> {
-        let schedule = Schedule::new((self.apply)(at)?).ok()?;
+        let schedule = (self.apply)(at)?;
         at.kernel.accepts(&schedule).ok().map(|()| schedule)
     }
 
@@ -122,23 +129,49 @@ impl Rule {
 }
 
 impl At<'_> {
+    /// The nest of other loops over the same axes.
+    fn of(self, loops: Vec<Loop>) -> Option<Schedule> {
+        Schedule::with_collapsed(loops, self.nest.collapsed().to_vec()).ok()
+    }
+
+    /// The nest with this loop and the next one as one.
+    fn collapsed(self) -> Option<Schedule> {
+        let mut loops = self.nest.loops().to_vec();
+        let (outer, inner) = (*loops.get(self.at)?, *loops.get(self.at + 1)?);
+        let is_plain =
+            |l: Loop| l.mark == Mark::Sequential && self.nest.loops().iter().filter(|m| m.axis == l.axis).count() == 1;
+        let mut collapsed = self.nest.collapsed().to_vec();
+        let axes = |l: Loop| {
+            let own = self.nest.collapsed().iter().find(|c| c.first == l.axis);
+            own.copied().unwrap_or(Collapse { first: l.axis, last: l.axis })
+        };
+        let (first, next) = (axes(outer), axes(inner));
+        if !is_plain(outer) || !is_plain(inner) || first.last.checked_add(1) != Some(next.first) {
+            return None;
+        }
+        loops.remove(self.at + 1);
+        collapsed.retain(|c| *c != first && *c != next);
+        collapsed.push(Collapse { first: first.first, last: next.last });
+        Schedule::with_collapsed(loops, collapsed).ok()
+    }
+
     /// The nest with this loop and the next one exchanged, if they are over axes that are folded or not as given.
-    fn exchanged(self, folded: [bool; 2]) -> Option<Vec<Loop>> {
-        let (outer, inner) = (self.loops.get(self.at)?, self.loops.get(self.at + 1)?);
+    fn exchanged(self, folded: [bool; 2]) -> Option<Schedule> {
+        let mut loops = self.nest.loops().to_vec();
+        let (outer, inner) = (loops.get(self.at)?, loops.get(self.at + 1)?);
         let is_folded = |l: &Loop| self.kernel.axes.get(l.axis) == Some(&AxisKind::Reduction);
         if outer.axis == inner.axis || [is_folded(outer), is_folded(inner)] != folded {
             return None;
         }
-        let mut loops = self.loops.to_vec();
         loops.swap(self.at, self.at + 1);
-        Some(loops)
+        self.of(loops)
     }
 
-    fn marked(self, mark: Mark) -> Option<Vec<Loop>> {
-        let mut loops = self.loops.to_vec();
+    fn marked(self, mark: Mark) -> Option<Schedule> {
+        let mut loops = self.nest.loops().to_vec();
         let own = loops.get_mut(self.at).filter(|l| l.mark == Mark::Sequential)?;
         own.mark = mark;
-        Some(loops)
+        self.of(loops)
     }
 }
 

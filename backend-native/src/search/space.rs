@@ -21,7 +21,7 @@ pub(crate) fn orders(kernel: &Kernel, of: Schedule) -> Vec<Schedule> {
         next += 1;
         for at in 0..nest.loops().len() {
             for rule in &rules {
-                let place = At { kernel, loops: nest.loops(), at, size: 1 };
+                let place = At { kernel, nest: &nest, at, size: 1 };
                 let Some(other) = rule.apply(place).filter(|other| !seen.contains(other)) else { continue };
                 if found.len() == MAX_NESTS {
                     return found;
@@ -39,7 +39,7 @@ pub(crate) fn subdivided(kernel: &Kernel, splits: &[(usize, usize)]) -> Option<S
     let subdivide = Rule::named("subdivide")?;
     splits.iter().try_fold(Schedule::row_major(kernel.axes.len()), |nest, &(axis, size)| {
         let at = nest.loops().iter().position(|l| l.axis == axis)?;
-        subdivide.apply(At { kernel, loops: nest.loops(), at, size })
+        subdivide.apply(At { kernel, nest: &nest, at, size })
     })
 }
 
@@ -173,6 +173,29 @@ pub(super) mod tests {
         mapped.sort();
         assert_eq!(folded, ["[i0, i1 by 8, i1]", "[i1 by 8, i0, i1]", "[i1 by 8, i1, i0]"]);
         assert_eq!(mapped, ["[i0 by 8, i0, i1]", "[i0 by 8, i1, i0]", "[i1, i0 by 8, i0]"]);
+    }
+
+    /// Rule `collapse`: neighbouring axes that are both folded or both not.
+    #[test]
+    fn neighbouring_axes_are_collapsed() {
+        let kernel = product();
+        let collapse = Rule::named("collapse").expect("a rule");
+        let at = |nest: &Schedule, at: usize| {
+            collapse.apply(At { kernel: &kernel, nest, at, size: 1 }).map(|made| made.to_string())
+        };
+        let nest = |text: &str| acc_core::text::schedule_of(text).expect("a schedule");
+        assert_eq!(at(&nest("[i0, i1, i2]"), 0).as_deref(), Some("[i0, i2] collapse i0 to i1"));
+        assert_eq!(at(&nest("[i2, i0, i1]"), 1).as_deref(), Some("[i2, i0] collapse i0 to i1"));
+        for (loops, place) in
+            [("[i0, i1, i2]", 1), ("[i1, i0, i2]", 0), ("[i0 by 4, i0, i1, i2]", 1), ("[threads i0, i1, i2]", 0)]
+        {
+            assert_eq!(at(&nest(loops), place), None, "{loops}");
+        }
+        // Other rules leave axes collapsed.
+        let one = nest("[i0, i2] collapse i0 to i1");
+        let swapped =
+            Rule::named("map_rnz").and_then(|rule| rule.apply(At { kernel: &kernel, nest: &one, at: 0, size: 1 }));
+        assert_eq!(swapped.map(|made| made.to_string()).as_deref(), Some("[i2, i0] collapse i0 to i1"));
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Schedules of the program's: what the executor says of those that a kernel cannot have, and what it makes of those that it can.
 
+mod collapse;
 #[path = "../common/mod.rs"]
 mod common;
 mod regroup;

@@ -28,6 +28,7 @@ pub fn scheduled(program: &Program, choices: &mut Choices) -> (Program, Vec<&'st
             let kind = match schedule.regrouped() {
                 Some(_) => "regroup",
                 None if schedule.reader_loops() > 0 => "within",
+                None if !schedule.collapsed().is_empty() => "collapse",
                 None => "loops",
             };
             Some((with.with_schedule(a, schedule).filter(is_legal)?, kind))
@@ -59,8 +60,11 @@ fn is_legal(program: &Program) -> bool {
 fn random(program: &Program, a: ArrayId, is_result: bool, choices: &mut Choices) -> Option<Schedule> {
     let rank = program.ty(a).rank;
     let regroup = choices.chance(30).then(|| Regroup { axis: rank, terms: *choices.pick(&[2, 3, 5, 16, 100]) });
-    let within = usize::from(!is_result && regroup.is_none() && choices.chance(70));
     let axes = rank + choices.below(3) + regroup.map_or(0, |_| 2);
     let loops = Schedule::random(axes.min(MAX_RANK), &mut |n| choices.below(n))?;
-    loops.regroup(regroup).and_then(|s| s.within(within)).ok()
+    // What is within the loops of its reader has no collapsed axes.
+    let may_be_within = !is_result && regroup.is_none() && loops.collapsed().is_empty();
+    let within = usize::from(may_be_within && choices.chance(70));
+    let schedule = loops.regroup(regroup).and_then(|s| s.within(within)).ok()?;
+    schedule.check_rank(rank).ok().map(|()| schedule)
 }

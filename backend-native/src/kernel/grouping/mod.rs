@@ -48,6 +48,11 @@ impl TermBlocks {
         }
     }
 
+    /// The same blocks, of indices of which there are so many for each of these.
+    pub(crate) fn times(self, indices: usize) -> TermBlocks {
+        TermBlocks { len: self.len.saturating_mul(indices), more: self.more.saturating_mul(indices) }
+    }
+
     /// The parts of a long sum along one axis.
     pub(crate) fn parts() -> TermBlocks {
         TermBlocks { len: TERMS_PER_PART, more: MORE_TERMS_OF_LAST_BLOCK }

@@ -6,7 +6,7 @@
 use super::Loop;
 use crate::kernel::{AxisKind, Kernel, Sink};
 use acc_core::data::ScalarType;
-use acc_core::ir::{self, Mark, Schedule};
+use acc_core::ir::{self, Collapse, Mark, Schedule};
 
 /// Threads divide the points along so many of the first axes.
 const MAX_SHARED_AXES: usize = 2;
@@ -21,7 +21,10 @@ impl Kernel {
         }
         let own =
             |&ir::Loop { axis, step, mark }: &ir::Loop| Loop { axis, step, mark, at_most: None, prefetches: false };
-        Ok(Kernel { has_schedule: true, loops: schedule.loops().iter().map(own).collect(), ..self })
+        // Where axes are collapsed, these are the loops where that is not possible.
+        let loops = if schedule.collapsed().is_empty() { schedule.clone() } else { schedule.expanded() };
+        self.accepts(&loops)?;
+        Ok(Kernel { has_schedule: true, loops: loops.loops().iter().map(own).collect(), ..self })
     }
 
     /// Whether it can have the loops of a schedule; the error says why not.
@@ -37,7 +40,8 @@ impl Kernel {
                 Err(format!("`{op}` combines elements in row-major order: only {own} is a schedule of it"))
             };
         }
-        schedule.loops().iter().try_for_each(|l| self.check_mark(l))?;
+        schedule.collapsed().iter().try_for_each(|c| self.check_collapsed(*c))?;
+        schedule.loops().iter().try_for_each(|l| self.check_mark(l, schedule.number_of_collapsed(l.axis)))?;
         self.check_folded(schedule)
     }
 
@@ -54,7 +58,19 @@ impl Kernel {
         format!("{}: {}", axes.len(), axes.join(", "))
     }
 
-    fn check_mark(&self, l: &ir::Loop) -> Result<(), String> {
+    /// Axes that are collapsed are all folded, or none of them is.
+    fn check_collapsed(&self, c: Collapse) -> Result<(), String> {
+        let of_another_kind = (c.first..=c.last).find(|&axis| self.axes.get(axis) != self.axes.get(c.first));
+        match of_another_kind {
+            Some(axis) => {
+                Err(format!("`{c}`: i{} is not folded, but i{axis} is: one loop cannot be over both", c.first))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// `number` is that of its axis without those that are collapsed.
+    fn check_mark(&self, l: &ir::Loop, number: usize) -> Result<(), String> {
         let is_parallel = self.axes.get(l.axis) == Some(&AxisKind::Parallel);
         match l.mark {
             Mark::Sequential | Mark::Unrolled => Ok(()),
@@ -64,7 +80,7 @@ impl Kernel {
                 l.axis,
                 self.parallel_axes()
             )),
-            Mark::Threads if is_parallel && l.axis < MAX_SHARED_AXES => Ok(()),
+            Mark::Threads if is_parallel && number < MAX_SHARED_AXES => Ok(()),
             Mark::Threads => {
                 Err(format!("`{l}`: threads divide the first two axes of an array, here {}", self.parallel_axes()))
             }

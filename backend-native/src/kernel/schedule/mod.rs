@@ -9,10 +9,12 @@
 //! A rewrite changes no bit of a result: a fold or scan combines along its axis in the same order, whatever runs in
 //! between. A rewrite that would is [`Illegal`]. Executors may ignore the loops: tiles do.
 
+mod collapse;
 mod legal;
 mod loads;
 mod speculation;
 
+pub(crate) use collapse::{CollapsedPair, FIRST_INNER_EXTENT};
 pub(crate) use loads::{Dependences, LoadAxes};
 
 use super::{AxisKind, Kernel, KernelOp, Op, Output, Region, Sink};
@@ -179,8 +181,11 @@ impl Kernel {
     }
 
     /// Whether each block of terms of a fused fold is added in registers: outside of those there are no loops along folded axes
-    /// but such over whole blocks.
+    /// but such over whole blocks. Where the first folded axis is several, blocks follow the first one of these.
     pub(crate) fn adds_term_blocks(&self) -> bool {
+        if self.folded() > 0 && self.collapsed.contains(&(self.axes.len() - self.folded())) {
+            return false;
+        }
         let Some(lane) = self.lane_loop() else { return false };
         let mut outer =
             self.loops[..self.register_loop(lane)].iter().filter(|l| self.axes[l.axis] == AxisKind::Reduction);

@@ -28,9 +28,10 @@ fn kernel(c: &mut Cursor<'_>) -> Result<Kernel> {
     let has_schedule = schedule.is_some();
     let loops = schedule.map_or_else(|| optional(c, "loops", |c| list(c, one_loop)), |loops| Ok(Some(loops)))?;
     let loops = loops.unwrap_or_else(|| row_major(axes.len()));
+    let collapsed = optional(c, "collapsed", |c| list(c, |c| axis(c).map(|axis| axis as usize)))?.unwrap_or_default();
     let element = keyed(c, "element", body)?;
     let outputs = outputs(c)?;
-    let mut kernel = Kernel { axes, loops, has_schedule, element, outputs, epilogue: None, fused };
+    let mut kernel = Kernel { axes, loops, has_schedule, collapsed, element, outputs, epilogue: None, fused };
     if let Some(body) = optional(c, "epilogue", body)? {
         let order = optional(c, "order", |c| list(c, |c| axis(c).map(|axis| axis as usize)))?;
         let leaves = body.region.params.len().saturating_sub(kernel.result_rank());

@@ -31,6 +31,11 @@ fn kernel(p: &mut Out<'_>, k: &Kernel) {
             p.out.push_str(if k.has_schedule { "schedule: " } else { "loops: " });
             bracketed(p, &k.loops);
         }
+        if !k.collapsed.is_empty() {
+            p.line();
+            p.out.push_str("collapsed: ");
+            bracketed(p, k.collapsed.iter().map(|axis| format!("i{axis}")));
+        }
         p.line();
         body(p, "element", &k.element);
         k.outputs.iter().for_each(|o| output(p, o));

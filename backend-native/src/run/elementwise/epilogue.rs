@@ -2,6 +2,7 @@
 
 use crate::bind::{Input, Names, SparseFlags};
 use crate::kernel::Output;
+use crate::kernel::grouping::TermBlocks;
 use crate::run::elementwise::store::store;
 use crate::run::launch::{Binding, Columns, Job, JobOutput};
 use crate::tile::machine::Stop;
@@ -28,6 +29,7 @@ pub(crate) fn epilogue(job: &Job<'_>, shape: &[usize], mut columns: Vec<Columns>
         outputs: launch.kernel.outputs.iter().map(of_output).collect(),
         epilogue: None,
         extents,
+        terms: TermBlocks::of(&[]),
         names: &names,
         cx: job.cx,
     };

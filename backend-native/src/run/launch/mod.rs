@@ -6,6 +6,7 @@ pub(super) mod lists;
 use crate::Compile;
 use crate::bind::Names;
 use crate::buffer::{AnyBuffer, OutSlice, Pool};
+use crate::kernel::grouping::TermBlocks;
 use crate::kernel::{Bits, Body, Kernel, Output};
 use crate::llvm::call::{Call, CallOutcome};
 use crate::llvm::{CodeCache, Variant};
@@ -200,6 +201,8 @@ pub(crate) struct Job<'a> {
     pub epilogue: Option<JobEpilogue<'a>>,
     /// Extents of all axes.
     pub extents: SmallVec<[usize; 4]>,
+    /// The blocks of terms along the first folded axis.
+    pub terms: TermBlocks,
     pub names: &'a dyn Names,
     pub cx: Context<'a>,
 }

@@ -60,8 +60,7 @@ pub(crate) fn schedules_keep_bits(launch: &Launch, extents: &[usize], values: &[
 
 /// Whether a kernel has a fused fold of rows that are longer than a block of terms.
 pub(in crate::run) fn has_several_term_blocks(job: &Job<'_>, along: &Range<usize>) -> bool {
-    let folded = &job.extents[job.extents.len() - job.launch.kernel.folded()..];
-    job.outputs.iter().any(|o| o.is_fused()) && TermBlocks::of(folded).end(along.start, along.end) < along.end
+    job.outputs.iter().any(|o| o.is_fused()) && job.terms.end(along.start, along.end) < along.end
 }
 
 /// Folds a range of the first folded axis by machine code that adds the terms of a block to what is in memory: block by block, the
@@ -77,7 +76,6 @@ pub(in crate::run) fn by_term_blocks(
         let mut memory: Vec<_> = outs.iter_mut().map(|o| Some(o.reborrow())).collect();
         return fold(along, &mut memory, before);
     }
-    let folded = &job.extents[job.extents.len() - job.launch.kernel.folded()..];
     let mut within = Bits::from_slice(before);
     let mut sums: Vec<Option<AnyBuffer>> = Vec::new();
     for o in &job.outputs {
@@ -95,7 +93,7 @@ pub(in crate::run) fn by_term_blocks(
             within[k] = neutral;
         }
     }
-    for block in TermBlocks::of(folded).blocks(along.clone()) {
+    for block in job.terms.blocks(along.clone()) {
         let fused = outs.iter_mut().zip(&sums).filter(|(_, sum)| sum.is_some());
         fused.for_each(|(out, _)| lanes::fill(out.reborrow(), 0));
         let mut memory: Vec<_> = outs.iter_mut().map(|o| Some(o.reborrow())).collect();

@@ -1,5 +1,6 @@
 //! Launches that follow the order of a kernel's transformed loops, by machine code.
 
+mod collapsed;
 #[cfg(test)]
 mod random_nests;
 #[cfg(test)]
@@ -54,8 +55,14 @@ struct Task<'a> {
 }
 
 /// Runs the loops on threads, which split the first axis or, if it is short, the first two; false if a task bailed out.
-/// Outputs have the given number of elements per position of the axes that are not folded.
+/// Outputs have the given number of elements per position of the axes that are not folded. Where the schedule collapses axes and extents
+/// allow it, the loops are over these.
 pub(super) fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
+    Ok(collapsed::run(job, out, widths, before)? || follow(job, out, widths, before)?)
+}
+
+/// Runs the loops of a kernel; false if a task bailed out.
+fn follow(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
     let Some(nest) = Nest::new(job, false) else { return Ok(false) };
     if attempt(job, &nest, out, widths, before)? {
         return Ok(true);

@@ -3,10 +3,11 @@
 
 use super::tests::{Random, programs};
 use crate::Compile;
-use crate::kernel::{AxisKind, Kernel};
+use crate::kernel::{self, AxisKind, Kernel};
 use crate::llvm;
 use crate::llvm::Variant;
-use crate::prepare::Plan;
+use crate::lower::{self, Collapsed};
+use crate::prepare::{self, KernelCode, Launch, Plan};
 use crate::run::pool::thread_pool::ThreadPool;
 use crate::run::testing::{evaluate, evaluate_with, has_llvm, lowered};
 use acc_core::RunLimits;
@@ -16,11 +17,22 @@ use acc_core::ir::Schedule;
 /// A random schedule that a kernel can have; row-major if none is found.
 fn random_schedule(kernel: &Kernel, random: &mut Random) -> Schedule {
     let axes = kernel.axes.len();
-    let tries = (0..20).find_map(|_| {
+    let tries = (0..40).find_map(|_| {
         let schedule = Schedule::random(axes, &mut |n| random.below(n))?;
         kernel.accepts(&schedule).ok().map(|()| schedule)
     });
     tries.unwrap_or_else(|| Schedule::row_major(axes))
+}
+
+/// The launch with axes as one, if the schedule of a kernel says so.
+fn collapsed(launch: &Launch, kernel: &Kernel, schedule: &Schedule) -> Option<Collapsed<KernelCode>> {
+    if schedule.collapsed().is_empty() {
+        return None;
+    }
+    let (kernel, pairs) = kernel.collapsed(schedule, launch.over);
+    kernel::verify(&kernel).unwrap_or_else(|message| panic!("{message}\n{kernel}"));
+    let of = Collapsed { launch: lower::alone(launch.over, kernel, launch.checks), pairs, schedule: schedule.clone() };
+    prepare::collapsed(of, &RunLimits::none()).ok()
 }
 
 /// Gives each kernel that may have one a random schedule, or the row-major one; the number of those that are not row-major.
@@ -33,8 +45,11 @@ fn reschedule(plan: &mut Plan, mut random: Option<&mut Random>) -> usize {
         let schedule =
             random.as_mut().map_or_else(|| row_major.clone(), |random| random_schedule(&launch.kernel, random));
         let Ok(kernel) = launch.kernel.clone().with_schedule(&schedule) else { continue };
-        if llvm::unsupported_loops(&kernel).is_none() {
+        let collapsed = collapsed(launch, &kernel, &schedule);
+        let supported = |kernel| llvm::unsupported_loops(kernel).is_none();
+        if supported(&kernel) && collapsed.as_ref().is_none_or(|c| supported(&c.launch.kernel)) {
             launch.kernel = kernel;
+            launch.collapsed = collapsed.map(Box::new);
             launch.code.machine = llvm::CodeCache::default();
             count += usize::from(schedule != row_major);
         }
@@ -56,7 +71,10 @@ fn compare(name: &str, (mut plan, runs): (Plan, Vec<Vec<ArrayData>>), times: usi
             continue;
         }
         for (args, want) in runs.iter().zip(&wanted) {
-            let kernels = || plan.launches().map(|l| l.kernel.to_string()).collect::<String>();
+            let all = |l: &Launch| {
+                format!("{}{}", l.kernel, l.collapsed.as_ref().map_or(String::new(), |c| c.launch.kernel.to_string()))
+            };
+            let kernels = || plan.launches().map(all).collect::<String>();
             let pool = &threads[random.below(threads.len())];
             assert_eq!(&evaluate(&plan, args, pool), want, "{name}, {} threads\n{}", pool.count(), kernels());
             assert_eq!(&on_tiles(&plan, args), want, "{name}, over tiles\n{}", kernels());
@@ -147,12 +165,14 @@ fn schedules_change_no_bit_of_products_and_exact_folds() {
     for text in [LARGE_NESTS[2], LARGE_NESTS[4]] {
         let (mut plan, runs) = lowered("nest", text);
         let wanted: Vec<_> = runs.iter().map(|args| evaluate(&plan, args, &threads)).collect();
-        for seed in 0..5 {
-            assert!(reschedule(&mut plan, Some(&mut Random(seed))) > 0, "seed {seed}");
+        let mut scheduled = 0;
+        for seed in 0..8 {
+            scheduled += reschedule(&mut plan, Some(&mut Random(seed)));
             for (args, want) in runs.iter().zip(&wanted) {
                 assert_eq!(&evaluate(&plan, args, &threads), want, "seed {seed}");
             }
         }
+        assert!(scheduled > 4, "{scheduled} schedules");
     }
 }
 

@@ -48,6 +48,21 @@ pub fn cases() -> Vec<Case> {
                 s.parallel(tiles);
             }));
         }),
+        case("schedule/steps-of-collapsed-axes", "", |t| {
+            let x = generate((7, 13, 5), |(i, j, k)| 91 * i - 3 * j * k);
+            let all = Schedule::new(|s, [i, j, k]| {
+                let inner = s.collapse(j, k);
+                let all = s.collapse(i, inner);
+                let (tiles, all) = s.split(all, 32);
+                s.parallel(tiles).vectorize(all);
+            });
+            t.agrees(x.map(|x| x * x).scheduled(&all));
+            t.agrees(x.imap(|(i, j, k), x| x + 100 * i + 10 * j + k).scheduled(&all));
+            t.agrees(x.sum().schedule(|s, [i, j, k]| {
+                let rows = s.collapse(i, j);
+                s.order(&[k, rows]).vectorize(rows);
+            }));
+        }),
         case("schedule/steps-of-stencils", "", |t| {
             let x = generate((41, 23), |(i, j)| i * j - 7 * j);
             let along = x.stencil(Edge::Clamp, |s: Stencil3x3<i64>| s[(0, -1)] + 2 * s[(0, 0)] + s[(0, 1)]);

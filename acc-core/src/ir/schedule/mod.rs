@@ -3,7 +3,12 @@
 //! A schedule says in which order the points of an array's index space are computed, and how: it never says what is computed. Its
 //! axes are those of the array, then those that are folded to make it, both outermost first. See [`Acc::schedule`](crate::Acc::schedule).
 //!
-//! One thing that it may say is more than an order: that a fold is one of partial results ([`Regroup`]).
+//! Neighbouring axes may be one ([`Collapse`]). One thing that it may say is more than an order: that a fold is one of partial
+//! results ([`Regroup`]).
+
+mod collapse;
+
+pub use collapse::Collapse;
 
 use super::{ArrayId, ArrayOp, Names, Program, Stmt};
 use smallvec::smallvec;
@@ -66,6 +71,8 @@ pub struct Regroup {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Schedule {
     loops: Vec<Loop>,
+    /// In ascending order, disjoint.
+    collapsed: Vec<Collapse>,
     regroup: Option<Regroup>,
     within: usize,
 }
@@ -74,7 +81,7 @@ impl Schedule {
     /// One loop for each of so many axes, outermost first.
     pub fn row_major(axes: usize) -> Schedule {
         let loops = (0..axes).map(|axis| Loop { axis, step: 1, mark: Mark::Sequential }).collect();
-        Schedule { loops, regroup: None, within: 0 }
+        Schedule { loops, collapsed: Vec::new(), regroup: None, within: 0 }
     }
 
     /// The same loops inside of the first so many loops of the kernel that reads the array: what an iteration of these reads is computed
@@ -87,6 +94,11 @@ impl Schedule {
             ));
         }
         let schedule = Schedule { within: loops, ..self };
+        if let (Some(collapsed), true) = (schedule.collapsed.first(), loops > 0) {
+            return Err(format!(
+                "`{collapsed}`: an array within the loops of its reader is computed row by row; collapse axes of the reader, or none"
+            ));
+        }
         schedule.check_partial_results()?;
         Ok(schedule)
     }
@@ -104,10 +116,10 @@ impl Schedule {
         self.regroup
     }
 
-    /// The loops alone.
+    /// The loops alone, and the axes that are collapsed.
     #[must_use]
     pub fn of_partial_results(&self) -> Schedule {
-        Schedule { loops: self.loops.clone(), regroup: None, within: 0 }
+        Schedule { regroup: None, within: 0, ..self.clone() }
     }
 
     fn check_partial_results(&self) -> Result<(), String> {
@@ -129,6 +141,11 @@ impl Schedule {
     pub fn check_rank(&self, rank: usize) -> Result<(), String> {
         if self.axes() < rank {
             return Err(format!("it has {} axes, but the array has {rank} of its own", self.axes()));
+        }
+        // The tiles of partial results are an axis of these.
+        let own = rank + usize::from(self.regroup.is_some());
+        if let Some(c) = self.collapsed.iter().find(|c| c.first < own && own <= c.last) {
+            return Err(format!("`{c}`: i{} is not folded, but i{} is", c.first, c.last));
         }
         match self.regroup {
             Some(r) if r.axis < rank => Err(format!("`{r}`: i{} is an axis of the array and is not folded", r.axis)),
@@ -152,16 +169,19 @@ impl Schedule {
     /// * one loop at most is over the lanes of vectors, and it is over points;
     /// * unrolled loops are the innermost ones, each over a tile, and together of at most [`MAX_UNROLLED_COPIES`] points.
     pub fn new(loops: Vec<Loop>) -> Result<Schedule, String> {
-        let axes = loops.iter().map(|l| l.axis).max().map_or(0, |axis| axis.saturating_add(1));
-        // An axis without any loop.
-        let none = (0..axes.min(loops.len() + 1)).find(|axis| loops.iter().all(|l| l.axis != *axis));
-        if let Some(axis) = none {
+        Schedule::with_collapsed(loops, Vec::new())
+    }
+
+    /// Whether the loops are a nest.
+    fn check(&self) -> Result<(), String> {
+        if let Some(axis) = self.without_loop() {
             return Err(format!("there is no loop over i{axis}"));
         }
-        let schedule = Schedule { loops, regroup: None, within: 0 };
-        (0..axes).try_for_each(|axis| schedule.check_axis(axis))?;
-        schedule.check_marks()?;
-        Ok(schedule)
+        let mut axes: Vec<usize> = self.loops.iter().map(|l| l.axis).collect();
+        axes.sort_unstable();
+        axes.dedup();
+        axes.into_iter().try_for_each(|axis| self.check_axis(axis))?;
+        self.check_marks()
     }
 
     /// Whether the loops over an axis divide it into tiles.
@@ -216,7 +236,8 @@ impl Schedule {
     /// is at least 1.
     pub fn random(axes: usize, below: &mut dyn FnMut(usize) -> usize) -> Option<Schedule> {
         const TILES: [usize; 5] = [2, 3, 4, 8, 64];
-        let mut loops = Schedule::row_major(axes).loops;
+        let inner = if below(4) == 0 { 1 + below(2) } else { 0 };
+        let mut loops = Schedule::row_major(axes.checked_sub(inner)?).loops;
         if loops.is_empty() {
             return None;
         }
@@ -239,6 +260,9 @@ impl Schedule {
         if let (Some(lanes), 0) = (lanes, below(2)) {
             lanes.mark = Mark::Lanes;
         }
+        if inner > 0 {
+            return Schedule::randomly_collapsed(&loops, axes, inner, below);
+        }
         Schedule::new(loops).ok()
     }
 
@@ -254,9 +278,10 @@ impl Schedule {
         &self.loops
     }
 
-    /// The number of axes.
+    /// The number of axes of the nest, those that are collapsed included.
     pub fn axes(&self) -> usize {
-        self.loops.iter().map(|l| l.axis + 1).max().unwrap_or(0)
+        let last = self.loops.iter().map(|l| l.axis).chain(self.collapsed.iter().map(|c| c.last)).max();
+        last.map_or(0, |axis| axis.saturating_add(1))
     }
 }
 
@@ -301,8 +326,8 @@ impl Display for Regroup {
     }
 }
 
-/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, `[i0, lanes i1] within 1`, or `[lanes i0, i1] regroup i0 by 256`, as in the
-/// text form of programs.
+/// `[threads i1 by 64, i0 by 8, lanes i1, i2, unrolled i0]`, `[i0, lanes i1] within 1`, `[lanes i0, i1] regroup i0 by 256`, or
+/// `[lanes i0] collapse i0 to i1`, as in the text form of programs.
 impl Display for Schedule {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str("[")?;
@@ -313,6 +338,7 @@ impl Display for Schedule {
         if let Some(regroup) = self.regroup {
             write!(f, " {regroup}")?;
         }
+        self.collapsed.iter().try_for_each(|c| write!(f, " {c}"))?;
         if self.within > 0 { write!(f, " within {}", self.within) } else { Ok(()) }
     }
 }

@@ -1,12 +1,7 @@
-//! Schedules of arrays: in which order, and how, the native executor runs the loops that compute them.
+//! Loop nests while a schedule is written: the steps.
 
-use super::{Acc, Array, Elt, Shape};
-use crate::builder::AccOp;
-use crate::error::{BuildError, Error};
-use crate::ir::{self, ArrayOp, Loc, Loop, Mark, Regroup};
-use std::fmt::{self, Display, Formatter};
-use std::str::FromStr;
-use std::sync::Arc;
+use super::Wrong;
+use crate::ir::{self, Collapse, Loop, Mark, Regroup};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A loop of a [`Nest`].
@@ -26,6 +21,8 @@ pub struct Nest {
     /// The loops, outermost first.
     loops: Vec<(LoopVar, Loop)>,
     made: usize,
+    /// The axes that are one.
+    collapsed: Vec<Collapse>,
     /// The partial results that they are of.
     regroup: Option<Regroup>,
     /// How many loops of the reader are around them.
@@ -38,21 +35,21 @@ pub struct Nest {
 static NESTS: AtomicU64 = AtomicU64::new(0);
 
 impl Nest {
-    fn new(of: &ir::Schedule) -> Nest {
+    pub(super) fn new(of: &ir::Schedule) -> Nest {
         let id = NESTS.fetch_add(1, Ordering::Relaxed);
         let loops: Vec<(LoopVar, Loop)> =
             of.loops().iter().enumerate().map(|(number, l)| (LoopVar { nest: id, number }, *l)).collect();
         let (regroup, within) = (of.regrouped(), of.reader_loops());
-        Nest { id, made: loops.len(), loops, regroup, within, wrong: None }
+        Nest { id, made: loops.len(), loops, collapsed: of.collapsed().to_vec(), regroup, within, wrong: None }
     }
 
     /// The loops, outermost first.
-    fn vars<const N: usize>(&self) -> Option<[LoopVar; N]> {
+    pub(super) fn vars<const N: usize>(&self) -> Option<[LoopVar; N]> {
         let vars: Vec<LoopVar> = self.loops.iter().map(|(var, _)| *var).collect();
         vars.try_into().ok()
     }
 
-    fn fail(&mut self, why: impl FnOnce() -> String) {
+    pub(super) fn fail(&mut self, why: impl FnOnce() -> String) {
         self.wrong.get_or_insert_with(why);
     }
 
@@ -60,7 +57,11 @@ impl Nest {
     fn find(&mut self, var: LoopVar, step: &str) -> Option<usize> {
         let at = self.loops.iter().position(|(v, _)| *v == var);
         if at.is_none() {
-            let gone = if var.nest == self.id { "is gone: it was split or merged" } else { "is one of another nest" };
+            let gone = if var.nest == self.id {
+                "is gone: it was split, merged or collapsed"
+            } else {
+                "is one of another nest"
+            };
             self.fail(|| format!("`{step}` of a loop that {gone}"));
         }
         at
@@ -136,6 +137,56 @@ impl Nest {
         self.loops[o] = (var, points);
         self.loops.remove(i);
         var
+    }
+
+    /// Makes one loop of those over two neighbouring axes, which both are axes of the array, or both are folded: over the points of both,
+    /// in row-major order (`collapse` of OpenMP, `fuse` of Halide). It takes the place of the outer one, and is split, vectorized or run
+    /// on threads as any other loop is, so that short axes fill the lanes of vectors; the next axis may be collapsed with it, too.
+    ///
+    /// ```
+    /// use acc_core::prelude::*;
+    /// let s = Schedule::new(|s, [i, j, _]| {
+    ///     let both = s.collapse(i, j);
+    ///     let (tiles, both) = s.split(both, 64);
+    ///     s.parallel(tiles).vectorize(both);
+    /// });
+    /// assert_eq!(s.to_string(), "[threads i0 by 64, lanes i0, i2] collapse i0 to i1");
+    /// ```
+    pub fn collapse(&mut self, outer: LoopVar, inner: LoopVar) -> LoopVar {
+        let var = self.new_var();
+        let (Some(o), Some(i)) = (self.find(outer, "collapse"), self.find(inner, "collapse")) else { return var };
+        let (own, next) = (self.loops[o].1, self.loops[i].1);
+        let several = [own, next].into_iter().find(|l| self.loops.iter().any(|(_, m)| m.axis == l.axis && m != l));
+        let marked = [own, next].into_iter().find(|l| l.mark != Mark::Sequential);
+        let (first, inner) = (self.axes_of(own.axis), self.axes_of(next.axis));
+        let wrong = match (several, marked) {
+            (Some(l), _) => Some(format!("there are several loops over i{}; split the collapsed loop", l.axis)),
+            (None, Some(l)) => Some(format!("`{l}` is marked already; mark the collapsed loop")),
+            (None, None) if first.last.checked_add(1) != Some(inner.first) => {
+                let axis = first.last.saturating_add(1);
+                Some(format!(
+                    "they are not over neighbouring axes, outermost first: i{axis} is next to i{}",
+                    first.last
+                ))
+            }
+            (None, None) if i != o + 1 => Some("the second one must be directly within; order the loops first".into()),
+            (None, None) => None,
+        };
+        if let Some(wrong) = wrong {
+            self.fail(|| format!("`collapse` of `{own}` and `{next}`: {wrong}"));
+            return var;
+        }
+        self.collapsed.retain(|c| *c != first && *c != inner);
+        self.collapsed.push(Collapse { first: first.first, last: inner.last });
+        self.loops[o].0 = var;
+        self.loops.remove(i);
+        var
+    }
+
+    /// The axes that a loop over this one is over.
+    fn axes_of(&self, axis: usize) -> Collapse {
+        let own = self.collapsed.iter().find(|c| c.first == axis);
+        own.copied().unwrap_or(Collapse { first: axis, last: axis })
     }
 
     /// Puts these loops in this order, outermost first, into the places that they have in the nest.
@@ -262,6 +313,9 @@ impl Nest {
             None if self.loops.iter().filter(|(_, l)| l.axis == own.axis).count() > 1 => {
                 Some(format!("there are several loops over i{}; split them afterwards", own.axis))
             }
+            None if self.collapsed.iter().any(|c| c.first == own.axis) => {
+                Some("it is over several axes; collapse them afterwards".to_string())
+            }
             None => None,
         };
         if let Some(wrong) = wrong {
@@ -269,6 +323,9 @@ impl Nest {
             return tiles;
         }
         self.loops.iter_mut().filter(|(_, l)| l.axis >= own.axis).for_each(|(_, l)| l.axis += 1);
+        for c in self.collapsed.iter_mut().filter(|c| c.first >= own.axis) {
+            (c.first, c.last) = (c.first + 1, c.last + 1);
+        }
         self.loops.insert(at, (tiles, Loop { axis: own.axis, step: 1, mark: Mark::Sequential }));
         self.regroup = Some(Regroup { axis: own.axis, terms });
         tiles
@@ -288,167 +345,17 @@ impl Nest {
         self
     }
 
-    fn finish(self) -> Result<ir::Schedule, Wrong> {
+    pub(super) fn finish(self) -> Result<ir::Schedule, Wrong> {
         let loops: Vec<Loop> = self.loops.into_iter().map(|(_, l)| l).collect();
         let shown = loops.iter().map(Loop::to_string).collect::<Vec<_>>().join(", ");
         let made = match self.wrong {
             Some(why) => Err(why),
             None => {
-                let schedule = ir::Schedule::new(loops).and_then(|schedule| schedule.regroup(self.regroup));
+                let schedule = ir::Schedule::with_collapsed(loops, self.collapsed);
+                let schedule = schedule.and_then(|schedule| schedule.regroup(self.regroup));
                 schedule.and_then(|schedule| schedule.within(self.within))
             }
         };
         made.map_err(|why| Wrong { why, loops: format!("[{shown}]") })
-    }
-}
-
-/// Why a nest is no schedule.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Wrong {
-    why: String,
-    loops: String,
-}
-
-impl Wrong {
-    fn error(&self, used: &Loc) -> BuildError {
-        BuildError::Schedule { array: None, why: self.why.clone(), loops: self.loops.clone(), used: used.clone() }
-    }
-}
-
-/// A schedule as a value, for [`Acc::scheduled`]: the loops over the axes of an array and those that are folded to make it.
-///
-/// Two are equal if their loops are, however they were made. As a text it is what `compute(.., loops: ..)` has in the text form of
-/// programs.
-///
-/// ```
-/// use acc_core::prelude::*;
-/// let tiled = Schedule::new(|s, [i, j]| {
-///     let ([ib, jb], [i, j]) = s.tile([(i, 8), (j, 64)]);
-///     s.parallel(ib).vectorize(j);
-///     (jb, i);
-/// });
-/// assert_eq!(tiled.to_string(), "[threads i0 by 8, i1 by 64, i0, lanes i1]");
-/// assert_eq!("[threads i0 by 8, i1 by 64, i0, lanes i1]".parse::<Schedule>()?, tiled);
-/// let swapped = tiled.then(|s, [ib, jb, _, _]| { s.interchange(ib, jb).parallel(jb); });
-/// assert_eq!(swapped.to_string(), "[threads i1 by 64, threads i0 by 8, i0, lanes i1]");
-/// # Ok::<(), acc_core::Error>(())
-/// ```
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Schedule(Result<Arc<ir::Schedule>, Arc<Wrong>>);
-
-impl Schedule {
-    /// The schedule that these steps make of one loop for each axis, outermost first. What is wrong with it is told where it is
-    /// used.
-    ///
-    /// ```
-    /// use acc_core::prelude::*;
-    /// let tall = Schedule::new(|s, [i, _j]| { s.split(i, 1024); });
-    /// assert_eq!(tall.to_string(), "[i0 by 1024, i0, i1]");
-    /// ```
-    pub fn new<const N: usize>(steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Schedule {
-        Schedule::of(&ir::Schedule::row_major(N), steps)
-    }
-
-    /// The schedule that further steps make of this one; they are given its loops, outermost first.
-    ///
-    /// ```
-    /// use acc_core::prelude::*;
-    /// let halves = Schedule::new(|s, [i]| { s.split(i, 2); });
-    /// let quarters = halves.then(|s, [outer, _]| { s.split(outer, 2); });
-    /// assert_eq!(quarters.to_string(), "[i0 by 4, i0 by 2, i0]");
-    /// ```
-    #[must_use]
-    pub fn then<const N: usize>(&self, steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Schedule {
-        match &self.0 {
-            Ok(before) => Schedule::of(before, steps),
-            Err(_) => self.clone(),
-        }
-    }
-
-    fn of<const N: usize>(before: &ir::Schedule, steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Schedule {
-        let mut nest = Nest::new(before);
-        match nest.vars() {
-            Some(vars) => steps(&mut nest, vars),
-            None => nest.fail(|| format!("the steps take {N} loops, but there are {}", before.loops().len())),
-        }
-        Schedule(nest.finish().map(Arc::new).map_err(Arc::new))
-    }
-}
-
-impl Display for Schedule {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Ok(schedule) => schedule.fmt(f),
-            Err(wrong) => write!(f, "{}: {}", wrong.loops, wrong.why),
-        }
-    }
-}
-
-impl FromStr for Schedule {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Schedule, Error> {
-        crate::text::schedule_of(text).map(|schedule| Schedule(Ok(Arc::new(schedule))))
-    }
-}
-
-impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
-    /// The same array, stored, computed by a loop nest that these steps make.
-    ///
-    /// The steps are given a loop for each axis of the array, then one for each axis that is folded to make it, outermost first: of
-    /// a product of matrices `[i, j, k]`. The nest is that of the kernel that stores the array: what is element-wise at
-    /// its own point, after at most one fold. A schedule changes no element: it says in which order points are computed, by which
-    /// loops, lanes and threads, on the native executor; others ignore it. Elements of floats that are folded are added in
-    /// order then, products in blocks of 256 terms (docs/SEMANTICS.md).
-    ///
-    /// # Errors
-    ///
-    /// Running or compiling fails with [`BuildError::Schedule`] where a step cannot be done, where the loops are no nest of the array,
-    /// where they would combine elements in another order, and where machine code for them cannot be written.
-    ///
-    /// ```
-    /// use acc_core::prelude::*;
-    /// // A transformation of loops is a function: a few rows at a time, for vectors of columns.
-    /// fn register_tile(s: &mut Nest, [i, j, k]: [LoopVar; 3], rows: usize) -> LoopVar {
-    ///     let (tiles, i) = s.split(i, rows);
-    ///     s.order(&[tiles, j, k, i]).vectorize(j).unroll(i);
-    ///     tiles
-    /// }
-    /// let (a, b) = (Matrix::from([[1.0, 2.0], [3.0, 4.0]]), Matrix::from([[0.0, 1.0], [1.0, 0.0]]));
-    /// let product = use_(&a).matmul(&use_(&b)).schedule(|s, loops| {
-    ///     let tiles = register_tile(s, loops, 4);
-    ///     s.parallel(tiles);
-    /// });
-    /// assert_eq!(Interpreter::new().run(product)?, Matrix::from([[2.0, 1.0], [4.0, 3.0]]));
-    /// # Ok::<(), acc_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn schedule<const N: usize>(&self, steps: impl FnOnce(&mut Nest, [LoopVar; N])) -> Acc<Array<Sh, E>> {
-        self.scheduled(&Schedule::new(steps))
-    }
-
-    /// The same array, stored, computed by the loops of a [`Schedule`]: see [`schedule`](Acc::schedule).
-    ///
-    /// ```
-    /// use acc_core::prelude::*;
-    /// let columns = Schedule::new(|s, [i, j]| { s.interchange(i, j); });
-    /// let xs = use_(&Matrix::from([[1, 2], [3, 4]]));
-    /// assert_eq!(Interpreter::new().run(xs.map(|x| x * x).scheduled(&columns))?, Matrix::from([[1, 4], [9, 16]]));
-    /// # Ok::<(), acc_core::Error>(())
-    /// ```
-    #[track_caller]
-    pub fn scheduled(&self, schedule: &Schedule) -> Acc<Array<Sh, E>> {
-        let loc = Loc::caller();
-        let fits = match &schedule.0 {
-            Ok(s) => s.check_rank(Sh::RANK).map(|()| s).map_err(|why| Wrong { why, loops: s.to_string() }),
-            Err(wrong) => Err(Wrong::clone(wrong)),
-        };
-        Acc::new(
-            match fits {
-                Ok(s) => AccOp::Op(ArrayOp::Compute { xs: self.node.clone(), schedule: Some(ir::Schedule::clone(s)) }),
-                Err(wrong) => AccOp::Invalid(Arc::new(wrong.error(&loc))),
-            },
-            loc,
-        )
     }
 }
