@@ -97,7 +97,7 @@ fn row_blocking(
             }
             Work::Array { closed, materialization: Materialization::Fused, .. }
                 if at > first && !closed.iter().any(|c| may_load(c, is_computed)) => {}
-            // Nobody reads what it hands on.
+            // The array itself, under another name.
             Work::Array { op: ArrayOp::Compute { xs, .. }, .. } if within(*xs) => {}
             Work::Kernel { .. } | Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => {
                 break;
@@ -106,7 +106,10 @@ fn row_blocking(
     }
     ends.into_iter().rev().find_map(|(end, count)| {
         let steps = first..end;
-        let is_transient = |a: &ArrayId| !is_used(*a, &steps);
+        let is_transient = |a: &ArrayId| {
+            let mut names = std::iter::once(*a).chain(other_names(plan, &b.steps[steps.clone()], *a));
+            !names.any(|name| is_used(name, &steps))
+        };
         let with_halos = with_halos(&members[..count]);
         let mut results = kernels(plan, &b.steps[steps.clone()]).map(|(s, _)| &s.results).zip(&with_halos);
         let is_possible = results.all(|(results, kernel)| !kernel.has_halo || results.iter().all(is_transient));
@@ -117,6 +120,16 @@ fn row_blocking(
         let transient: Vec<ArrayId> = results.filter(is_transient).collect();
         let is_scheduled = transient.iter().any(|a| within(*a));
         Some(RowBlocking { is_scheduled, kernels: with_halos, transient, steps })
+    })
+}
+
+/// The names under which steps with schedules hand on an array.
+fn other_names<'p>(plan: &'p Plan, steps: &'p [usize], a: ArrayId) -> impl Iterator<Item = ArrayId> + 'p {
+    steps.iter().filter_map(move |s| match &plan.steps[*s] {
+        Step { work: Work::Array { op: ArrayOp::Compute { xs, .. }, .. }, results, .. } if *xs == a => {
+            results.first().copied()
+        }
+        _ => None,
     })
 }
 
@@ -204,8 +217,9 @@ pub(super) fn why_not_within(plan: &Plan, b: &BlockPlan, a: ArrayId) -> String {
             .filter(|(_, launch)| launch.arrays.contains(&a) && !launch.kernel.stored().any(|o| o.result == a))
     };
     let is_strict = || b.steps.iter().zip(&b.strict).any(|(s, strict)| *strict && plan.steps[*s].results.contains(&a));
+    let is_result = std::iter::once(a).chain(other_names(plan, &b.steps, a)).any(|name| b.results.contains(&name));
     let why = match (readers().next(), readers().nth(1)) {
-        (Some((_, reader)), None) if !b.results.contains(&a) => {
+        (Some((_, reader)), None) if !is_result => {
             if reads_of(reader, |of| of == a).is_none() {
                 "the kernel that reads it reads other rows of it than those around its own: legal along the first axis are its own \
                  index, plus literals, extents and the indices of folded axes, clamped or mirrored at borders"

@@ -101,6 +101,13 @@ fn arrays_that_cannot_be_computed_within_the_loops_of_their_reader() {
     let in_conditionals = "the kernel that reads it may need none of it: each of the reads is in a conditional";
     let cases = [
         ("yield v", "it is a result, or no kernel of the same block reads it"),
+        // A result under another name.
+        (
+            "w: [2]f32 = checkpoint(v, f: |p: [2]f32| { yield p })
+             r: [2]f32 = map(v, f: |%x: f32| mul(%x, %x))
+             yield w, r",
+            "it is a result, or no kernel of the same block reads it",
+        ),
         (
             "r: [2]f32 = imap(v, f: |%i: i64, %j: i64, %x: f32| add(%x, v[sub(sub(extent(v, 0), 1i64), %i), %j]))
              yield r",
