@@ -11,7 +11,7 @@ pub struct LoopVar {
     number: usize,
 }
 
-/// A loop nest while a schedule is written: at first one loop for each axis, outermost first. See [`Acc::schedule`].
+/// A loop nest while a schedule is written: at first one loop for each axis, outermost first. See [`Acc::schedule`](crate::api::Acc::schedule).
 ///
 /// Each step is a transformation of loop nests (M. Wolfe, *High Performance Compilers for Parallel Computing*, 1996, chapter 9);
 /// functions that take a nest and some of its loops compose them. In between, a nest need not be legal.
