@@ -86,7 +86,7 @@ impl Lowering<'_> {
     fn packed(&self, kernel: &Kernel, over: ArrayId) -> Result<Option<Box<Packed>>, Error> {
         let packed = if kernel.has_schedule { None } else { kernel.packed() };
         let Some((kernel, arrays)) = packed else { return Ok(None) };
-        Ok(Some(Box::new(Packed { launch: self.tiled(kernel, over)?, arrays })))
+        Ok(Some(Box::new(Packed { launch: self.alternative(kernel, over)?, arrays })))
     }
 
     /// The launch in register tiles where all guards hold, if they prevent those.
@@ -100,7 +100,7 @@ impl Lowering<'_> {
             return Ok(None);
         }
         let packed = self.packed(&kernel, over)?;
-        let launch = Launch { packed, ..self.tiled(kernel, over)? };
+        let launch = Launch { packed, ..self.alternative(kernel, over)? };
         Ok(Some(Box::new(Unguarded { launch, guards })))
     }
 
@@ -111,12 +111,13 @@ impl Lowering<'_> {
             return Ok(None);
         };
         let (kernel, pairs) = kernel.collapsed(schedule, over);
-        Ok(Some(Box::new(Collapsed { launch: self.tiled(kernel, over)?, pairs, schedule: schedule.clone() })))
+        Ok(Some(Box::new(Collapsed { launch: self.alternative(kernel, over)?, pairs, schedule: schedule.clone() })))
     }
 
-    /// The launch of a kernel in register tiles.
-    fn tiled(&self, kernel: Kernel, over: ArrayId) -> Result<Launch, Error> {
-        kernel::verify(&kernel).map_err(|message| defect(format!("a register tile: {message}\n{kernel}")))?;
+    /// The launch of a kernel that runs in place of the one it is made of, where extents allow it.
+    fn alternative(&self, kernel: Kernel, over: ArrayId) -> Result<Launch, Error> {
+        kernel::verify(&kernel)
+            .map_err(|message| defect(format!("an alternative of a kernel: {message}\n{kernel}")))?;
         let epilogue = kernel.epilogue.as_ref().map(|e| self.epilogue_launch(e.kernel(&kernel.outputs)));
         Ok(Launch { epilogue: epilogue.transpose()?.map(Box::new), ..self.alone(over, kernel) })
     }

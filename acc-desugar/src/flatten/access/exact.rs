@@ -4,7 +4,6 @@
 //! over the graph find windows and products of matrices in these graphs as they do in others.
 
 use crate::flatten::Flattener;
-use crate::flatten::access::guarded::MAX_STEP;
 use crate::flatten::access::read::{AxisAccess, Lookup, clamp_at, clamp_size};
 use crate::flatten::scalar::Scalar;
 use crate::graph::Value;
@@ -18,17 +17,9 @@ impl Flattener<'_> {
         columns: &[Value],
         index: &[Scalar],
     ) -> Option<Vec<Value>> {
-        let (mut seen, mut parts) = (0u32, Vec::new());
-        for s in index {
-            let a = self.indices.affine_of(*s)?;
-            let axes = a.terms.iter().fold(0u32, |set, t| set | 1 << t.axis.axis);
-            let steps: Option<Vec<i64>> = a.terms.iter().map(|t| self.b.const_size(t.step)).collect();
-            let far_apart = steps?.iter().any(|step| step.unsigned_abs() > MAX_STEP);
-            if far_apart || seen & axes != 0 || axes >> at.space.len() != 0 {
-                return None;
-            }
-            seen |= axes;
-            parts.push(a);
+        let parts = self.indices.along_other_axes(at, index)?;
+        if !parts.iter().all(|a| a.has_near_neighbours(&self.b)) {
+            return None;
         }
         let (mut bad, mut details): (Option<Scalar>, Vec<Value>) = (None, Vec::new());
         let mut accesses = Vec::new();
@@ -51,8 +42,7 @@ impl Flattener<'_> {
                 let (out, _) = clamp_at(&mut self.b, position, *n);
                 bad = Some(self.indices.either(&mut self.b, bad, Scalar::Tensor(out)));
             }
-            let (axes, (lens, steps)) = a.terms.iter().map(|t| (t.axis.axis, (t.axis.len, t.step))).unzip();
-            accesses.push(AxisAccess::Windows { axes, start: a.base, lens, steps, padded: true });
+            accesses.push(AxisAccess::windows(&a, true));
         }
         self.check_index(at, bad, details, shape);
         Some(columns.iter().map(|c| self.read_column(*c, &accesses, at.space)).collect())

@@ -18,7 +18,7 @@ use acc_core::ir::{ArrayId, PrimOp};
 
 /// The largest distance between positions of neighbours in an array with zeros around it: so many zeros are at most stored
 /// for each lane along an axis.
-pub(super) const MAX_STEP: u64 = 8;
+const MAX_STEP: u64 = 8;
 
 /// That an index is below a size, or that it is 0 or more.
 #[derive(Clone)]
@@ -104,6 +104,19 @@ impl Indices {
         }
     }
 
+    /// The components of an index, if all are affine and no two are along one axis of the lanes.
+    pub(super) fn along_other_axes(&self, at: &Lookup<'_>, index: &[Scalar]) -> Option<Vec<Affine>> {
+        let mut seen = 0u32;
+        let other = |s: &Scalar| {
+            let a = self.affine_of(*s)?;
+            let axes = a.terms.iter().fold(0u32, |set, t| set | 1 << t.axis.axis);
+            let fits = seen & axes == 0 && axes >> at.space.len() == 0;
+            seen |= axes;
+            fits.then_some(a)
+        };
+        index.iter().map(other).collect()
+    }
+
     /// An extent, as it is where lanes are.
     fn where_lanes_are(&self, b: &Builder, n: Value) -> Value {
         let n = b.origin(n);
@@ -112,6 +125,13 @@ impl Indices {
 
     fn same_extent(&self, b: &Builder, x: Value, y: Value) -> bool {
         self.where_lanes_are(b, x) == self.where_lanes_are(b, y)
+    }
+}
+
+impl Affine {
+    /// Whether the distances between positions are known and few, so that a view of them may have zeros around the array.
+    pub(super) fn has_near_neighbours(&self, b: &Builder) -> bool {
+        self.terms.iter().all(|t| b.const_size(t.step).is_some_and(|step| step.unsigned_abs() <= MAX_STEP))
     }
 }
 
@@ -127,28 +147,23 @@ impl Flattener<'_> {
         if self.faults().exact() {
             return None;
         }
-        let (mut seen, mut found, mut accesses) = (0u32, Vec::new(), Vec::new());
-        for (s, n) in index.iter().zip(shape) {
-            let a = self.indices.affine_of(*s)?;
-            let axes = a.terms.iter().fold(0u32, |set, t| set | 1 << t.axis.axis);
-            if a.terms.is_empty() || seen & axes != 0 || axes >> at.space.len() != 0 {
+        let (mut found, mut accesses) = (Vec::new(), Vec::new());
+        for (a, n) in self.indices.along_other_axes(at, index)?.into_iter().zip(shape) {
+            if a.terms.is_empty() {
                 return None;
             }
-            seen |= axes;
             if self.is_whole(&a, *n, at.array) {
                 let (LaneAxis { axis, len, .. }, start) = (a.terms[0].axis, self.b.size(0));
                 accesses.push(AxisAccess::Strided { axis, start, len, step: 1 });
                 continue;
             }
-            let steps: Option<Vec<i64>> = a.terms.iter().map(|t| self.b.const_size(t.step)).collect();
-            if steps?.iter().any(|step| step.unsigned_abs() > MAX_STEP) {
+            if !a.has_near_neighbours(&self.b) {
                 return None;
             }
             if let Some(past) = self.past_open_end(&a, *n)? {
                 self.check(FaultKind::IndexOutOfBounds { array: at.array.0 }, past, &[], Vec::new());
             }
-            let (axes, (lens, steps)) = a.terms.iter().map(|t| (t.axis.axis, (t.axis.len, t.step))).unzip();
-            accesses.push(AxisAccess::Windows { axes, start: a.base, lens, steps, padded: true });
+            accesses.push(AxisAccess::windows(&a, true));
             found.push((a, *n));
         }
         for (a, n) in found {

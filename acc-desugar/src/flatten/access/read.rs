@@ -43,6 +43,14 @@ pub(crate) enum AxisAccess {
     Positions(Vec<usize>, Value),
 }
 
+impl AxisAccess {
+    /// At the positions of an affine component, with zeros around the array if it is `padded`.
+    pub(super) fn windows(a: &Affine, padded: bool) -> AxisAccess {
+        let (axes, (lens, steps)) = a.terms.iter().map(|t| (t.axis.axis, (t.axis.len, t.step))).unzip();
+        AxisAccess::Windows { axes, start: a.base, lens, steps, padded }
+    }
+}
+
 impl Flattener<'_> {
     /// Reads columns of an array at an index; the results are of rank 0, or of the lanes' with extents of 1 where they
     /// do not vary.
@@ -372,11 +380,7 @@ impl Indices {
                 }
                 if a.terms.len() > 1 {
                     let out = a.outside(b, n);
-                    let (axes, (lens, steps)) = a.terms.iter().map(|t| (t.axis.axis, (t.axis.len, t.step))).unzip();
-                    return (
-                        AxisAccess::Windows { axes, start: a.base, lens, steps, padded: false },
-                        Some(Scalar::Size(out)),
-                    );
+                    return (AxisAccess::windows(&a, false), Some(Scalar::Size(out)));
                 }
                 let Term { axis: LaneAxis { len, .. }, step } = a.terms[0];
                 let constant = b.const_size(step).filter(|k| *k != i64::MIN);

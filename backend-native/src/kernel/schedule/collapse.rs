@@ -9,7 +9,7 @@ use crate::kernel::math::Values;
 use crate::kernel::{Ix, Kernel, KernelOp, Node, Op, Region};
 use acc_core::data::Prim;
 use acc_core::data::ScalarType::I64;
-use acc_core::ir::{self, ArrayId, Loc, PrimOp, Schedule, Val};
+use acc_core::ir::{ArrayId, Loc, PrimOp, Schedule, Val};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 
@@ -41,8 +41,7 @@ impl Kernel {
                 pairs.push(kernel.collapse(axis, inner));
             }
         }
-        let own = |ir::Loop { axis, step, mark }| Loop { axis, step, mark, at_most: None, prefetches: false };
-        kernel.loops = schedule.loops_of_collapsed().map(own).collect();
+        kernel.loops = schedule.loops_of_collapsed().map(Loop::from).collect();
         kernel.collapsed = schedule.collapsed().iter().map(|c| schedule.number_of_collapsed(c.first)).collect();
         (kernel, pairs)
     }

@@ -19,12 +19,11 @@ impl Kernel {
         if self.ordered_operation().is_some() || self.axes.is_empty() {
             return Ok(self);
         }
-        let own =
-            |&ir::Loop { axis, step, mark }: &ir::Loop| Loop { axis, step, mark, at_most: None, prefetches: false };
         // Where axes are collapsed, these are the loops where that is not possible.
-        let loops = if schedule.collapsed().is_empty() { schedule.clone() } else { schedule.expanded() };
-        self.accepts(&loops)?;
-        Ok(Kernel { has_schedule: true, loops: loops.loops().iter().map(own).collect(), ..self })
+        let expanded = (!schedule.collapsed().is_empty()).then(|| schedule.expanded());
+        expanded.iter().try_for_each(|expanded| self.accepts(expanded))?;
+        let loops = expanded.as_ref().unwrap_or(schedule).loops().iter().copied().map(Loop::from).collect();
+        Ok(Kernel { has_schedule: true, loops, ..self })
     }
 
     /// Whether it can have the loops of a schedule; the error says why not.

@@ -19,7 +19,7 @@ pub(crate) use loads::{Dependences, LoadAxes};
 
 use super::{AxisKind, Kernel, KernelOp, Op, Output, Region, Sink};
 use crate::kernel::grouping::TERMS_PER_BLOCK;
-use acc_core::ir::{MAX_UNROLLED_COPIES, Mark};
+use acc_core::ir::{self, MAX_UNROLLED_COPIES, Mark};
 use std::fmt::{self, Display, Formatter};
 
 /// A loop over an axis, or over the part of it that outer loops leave.
@@ -35,6 +35,12 @@ pub(crate) struct Loop {
     pub at_most: Option<usize>,
     /// Whether an iteration prefetches what the next one reads, where its lanes read adjacent elements.
     pub prefetches: bool,
+}
+
+impl From<ir::Loop> for Loop {
+    fn from(ir::Loop { axis, step, mark }: ir::Loop) -> Loop {
+        Loop { axis, step, mark, at_most: None, prefetches: false }
+    }
 }
 
 impl Loop {

@@ -106,6 +106,10 @@ fn convolutions() -> Vec<Case> {
             let depthwise = images((4, 1, 3, 3));
             let got = use_(&x).conv_grouped(&depthwise, 4, Windows::same());
             t.gives(got, convolved(&x, &depthwise, 4, lines.map(Line::same)));
+            // Three spatial axes leave no room for an axis of groups.
+            let (block, filters) = (use_(&x).reshape((2, 4, 1, 5, 5)), use_(&k).reshape((6, 2, 1, 3, 3)));
+            let got = block.conv_grouped(filters, 2, Windows::same()).reshape((2, 6, 5, 5));
+            t.gives(got, convolved(&x, &k, 2, lines.map(Line::same)));
             t.faults(use_(&x).conv(&k, Windows::valid()), "check_failed");
             t.faults(use_(&x).conv_grouped(&images((3, 2, 3, 3)), 2, Windows::valid()), "check_failed");
         }),
@@ -152,6 +156,10 @@ fn convolutions() -> Vec<Case> {
             let (x, k) = (images((2, 4, 3, 3)), images((4, 2, 3, 3)));
             let lines = [Line { stride: 2, ..line(7, 3) }; 2];
             let got = use_(&x).conv_transposed_grouped(&k, 2, Windows::valid().stride(2));
+            t.gives(got, spread(&x, &k, 2, lines));
+            let (block, filters) = (use_(&x).reshape((2, 4, 1, 3, 3)), use_(&k).reshape((4, 2, 1, 3, 3)));
+            let got =
+                block.conv_transposed_grouped(filters, 2, Windows::valid().stride([1, 2, 2])).reshape((2, 4, 7, 7));
             t.gives(got, spread(&x, &k, 2, lines));
             t.faults(use_(&x).conv_transposed_grouped(&k, 3, Windows::valid()), "check_failed");
         }),
