@@ -128,11 +128,12 @@ impl Test {
         }
     }
 
-    /// Whether it is about runs that are stopped, or of which several go on at once.
-    pub fn stops_runs(&self) -> bool {
+    /// Whether only one process can run it: it is about runs that are stopped, or of which several go on at once, or about
+    /// traces, which of several processes the first one prints.
+    pub fn needs_one_process(&self) -> bool {
         match &self.body {
             Body::Program(file) => file.runs.iter().any(|r| matches!(r.expect, Expect::Stopped)),
-            Body::Case(case) => case.name.starts_with("runs/"),
+            Body::Case(case) => case.name.starts_with("runs/") || case.name.starts_with("trace/"),
         }
     }
 
