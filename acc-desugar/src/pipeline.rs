@@ -1,7 +1,7 @@
 //! The passes of each executor, in order.
 //!
 //! ```text
-//!                                                   ┌ sink_transposes ─ separate_schedules ─ regroup ─ canonical ─ fuse ─ lower
+//!                                                   ┌ pad_windows ─ sink_transposes ─ separate_schedules ─ regroup ─ canonical ─ fuse ─ lower
 //! conjugate ─ differentiate ─ scan_segments ─ simplify                                              native code and tiles
 //!                                                   └ flatten ─ rewrite_graph ─ plan                graphs, run by libtorch
 //! ```
@@ -21,7 +21,9 @@
 //! Derivatives are expanded early, so that nothing else knows of them, but after operators became sums, whose derivatives are simple. Segmented folds are replaced before simplification, since what replaces them is simplified, too.
 
 use crate::pass::{Pass, Run, Stage};
-use crate::passes::{conjugate, differentiate, regroup, scan_segments, separate_schedules, simplify, sink_transposes};
+use crate::passes::{
+    conjugate, differentiate, pad_windows, regroup, scan_segments, separate_schedules, simplify, sink_transposes,
+};
 use crate::settings::{Faults, Rules, Settings};
 use crate::{flatten, fuse, graph};
 use acc_core::ir::Program;
@@ -34,6 +36,7 @@ pub const NATIVE: &[Pass] = &[
     DIFFERENTIATE,
     SCAN_SEGMENTS,
     SIMPLIFY,
+    PAD_WINDOWS,
     SINK_TRANSPOSES,
     SEPARATE_SCHEDULES,
     REGROUP,
@@ -116,6 +119,14 @@ const fn part(
 ) -> Pass {
     Pass { name, what, before: PROGRAMS, after: PROGRAMS, run: Run::Program(run) }
 }
+
+const PAD_WINDOWS: Pass = Pass {
+    name: "pad_windows",
+    what: "arrays that windows read beyond their edges are stored with their padding",
+    before: PROGRAMS,
+    after: PROGRAMS,
+    run: Run::Program(pad_windows::pass),
+};
 
 const SINK_TRANSPOSES: Pass = Pass {
     name: "sink_transposes",

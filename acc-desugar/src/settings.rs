@@ -70,7 +70,8 @@ pub const RULES: &[Rule] = &[
     rule("dead_scalars", "unused scalar values, leaves of reads, results and components of loops go"),
     rule(
         "aliases",
-        "a map or generate that changes nothing, a reshape to the array's own shape, a conditional whose branch is known",
+        "a map or generate that changes nothing, a reshape to the array's own shape, axes that are in their order again, a \
+         conditional whose branch is known",
     ),
     rule("common_arrays", "an array operation done before is not done again"),
     rule("dead_arrays", "unused statements, results of branches and components of array loops go"),
@@ -79,6 +80,12 @@ pub const RULES: &[Rule] = &[
         what: "folds and scans by ln(exp a + exp b), or the root of a sum of squares, are sums of transformed elements",
         pass: "conjugate",
     },
+    Rule {
+        name: "pad_windows",
+        what: "what windows of a sum read beyond the edges of an array is stored around it (on the native executor)",
+        pass: "pad_windows",
+    },
+    graph_rule("zeros", "a choice of zeros around a tensor that is read with zeros around it goes"),
     graph_rule("clip", "the least of a greatest of two literals, or the other way round, is one operation of graphs"),
     graph_rule("softmax", "so is a softmax, or its logarithm, as they are written without overflow"),
     graph_rule("normalize", "so are numbers less their mean over the root of their variance, with a scale and a shift"),

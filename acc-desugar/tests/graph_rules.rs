@@ -92,6 +92,19 @@ fn each_rule_is_switched_by_its_name() {
     }
 }
 
+/// A convolution with zeros around the images asks nothing of each window.
+#[test]
+fn zeros_around_images_are_read() {
+    let image = || use_(&Array::from_vec(Dim([1, 1, 3, 4]), (0..12u8).map(f32::from).collect()).unwrap());
+    let filter = || use_(&Array::from_vec(Dim([1, 1, 3, 3]), vec![1.0f32; 9]).unwrap());
+    let program = image().conv(filter(), Windows::same()).program().unwrap().program;
+    for (rules, choices, convolutions) in [(Rules::all(), 0, 1), (Rules::all().without("zeros").unwrap(), 1, 0)] {
+        let g = graph(&program, &rules, Faults::Detect);
+        assert_eq!(count(&g, |op| matches!(op, Op::Where(..))), choices);
+        assert_eq!(count(&g, |op| matches!(op, Op::Convolve { .. })), convolutions);
+    }
+}
+
 /// Sums of products of windows with a filter, in one dimension and in two, the second one backwards.
 #[test]
 fn windows_times_filters_are_convolutions() {

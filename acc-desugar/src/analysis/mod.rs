@@ -8,3 +8,4 @@ pub mod cost;
 pub(crate) mod extents;
 pub mod operators;
 pub mod segmented_operator;
+pub(crate) mod transposition;

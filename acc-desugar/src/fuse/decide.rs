@@ -6,9 +6,10 @@ mod report;
 
 use super::compaction::{Compaction, compaction};
 use super::cost::{Facts, facts, is_cheaper_than_memory};
-use super::kernel::{Kernel, Kind, Reads, ending_statements, kind, total_statements};
+use super::kernel::{Kernel, Kind, Reads, kind};
 use super::nested::nests;
 use super::sorted::positions;
+use super::total::{ending_statements, total_statements};
 use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
 use crate::analysis::contraction::Definitions;
@@ -107,12 +108,12 @@ pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
     let mut d = Decider {
         program: p,
         defs,
+        total: total_statements(&uses, &extents),
         extents,
         place: vec![Place::Apart; n],
         kernels: Vec::new(),
         reads: vec![BTreeMap::new(); n],
         again: vec![0; n],
-        total: total_statements(&uses),
         ends: ending_statements(&uses),
         notes,
         uses,

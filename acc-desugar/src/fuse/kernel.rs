@@ -1,9 +1,9 @@
 //! Kernels in the making: what they do along their innermost axis, what they hold, how they read.
 
-use super::cost::{Facts, facts};
-use super::uses::{Read, Uses};
+use super::cost::Facts;
+use super::uses::Read;
 use crate::analysis::extents::Extent;
-use acc_core::ir::{ArrayId, ArrayOp, Class, Dir, Stmt, arrays_of_fun};
+use acc_core::ir::{ArrayId, ArrayOp, Class, Dir, Stmt};
 use std::collections::BTreeSet;
 
 /// How a kernel's statement reads an array, also through inlined ones.
@@ -128,31 +128,4 @@ pub(super) fn kind(s: &Stmt) -> Option<Kind> {
 /// Whether two kernels may be evaluated together: both are certainly needed, or one is and the other does no harm.
 pub(super) fn together(a: &Kernel, b: &Kernel) -> bool {
     (a.strict && (b.strict || b.total)) || (a.total && b.strict)
-}
-
-/// For each statement, whether something holds of it and of all it needs that is not needed anyway.
-fn with_all_it_needs(uses: &Uses<'_>, holds: impl Fn(&Stmt) -> bool) -> Vec<bool> {
-    let mut all: Vec<bool> = Vec::with_capacity(uses.sites.len());
-    for site in &uses.sites {
-        let s = site.stmt;
-        let there = |a: ArrayId| uses.def[a.index()].is_none_or(|d| uses.sites[d].strict || all.get(d) == Some(&true));
-        let code = s.op.funs();
-        let mut read = s.op.arrays().into_iter().chain(code.iter().flat_map(|(_, f)| arrays_of_fun(f)).map(|(a, _)| a));
-        let here = holds(s) && read.all(there);
-        all.push(here);
-    }
-    all
-}
-
-/// For each statement, whether it and all it needs end without a fault or are needed anyway.
-pub(super) fn total_statements(uses: &Uses<'_>) -> Vec<bool> {
-    with_all_it_needs(uses, |s| {
-        let shape = matches!(s.op, ArrayOp::Map { .. } | ArrayOp::Fold { init: Some(_), .. } | ArrayOp::Scan { .. });
-        shape && s.op.funs().iter().all(|(_, f)| !f.body.is_partial())
-    })
-}
-
-/// For each statement, whether it and all it needs end, be it with a fault, or are needed anyway.
-pub(super) fn ending_statements(uses: &Uses<'_>) -> Vec<bool> {
-    with_all_it_needs(uses, |s| s.op.blocks().is_empty() && !facts(s).loops)
 }

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | how statements read arrays | `uses` |
 //! | what they cost, and whether they fault or loop | `cost` |
+//! | which statements end, and which without a fault | `total` |
 //! | which arrays have the same extents | `analysis::extents` |
 //! | which permutes keep elements in order | `compaction` |
 //! | which folds of folds are one | `nested` |
@@ -50,6 +51,7 @@ mod kernel;
 mod nested;
 mod one_to_one;
 mod sorted;
+mod total;
 mod uses;
 mod verify;
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod conjugate;
 pub(crate) mod differentiate;
+pub(crate) mod pad_windows;
 pub(crate) mod regroup;
 pub mod scan_segments;
 pub(crate) mod separate_schedules;

@@ -6,6 +6,7 @@
 //! are stored have the order of what they are computed of, so that neighbours are next to each other in both.
 
 use crate::analysis::extents::Extents;
+use crate::analysis::transposition::{axis_order, composed, is_identity, is_whole};
 use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::data::ScalarType;
@@ -13,14 +14,6 @@ use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Axis, Block, Fun, Loc, Node, Pro
 use smallvec::smallvec;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
-
-/// For each axis of a backpermute's result the axis of its operand along which it runs, if it changes their order alone.
-pub(crate) fn axis_order(index: &Fun) -> Option<Vec<usize>> {
-    let (params, results) = (&index.body.params, &index.body.results);
-    let order: Vec<usize> = params.iter().filter_map(|p| results.iter().position(|r| r == p)).collect();
-    let transposed = order.iter().enumerate().any(|(k, &axis)| k != axis);
-    (order.len() == results.len() && params.len() == results.len() && transposed).then_some(order)
-}
 
 /// Sinks transpositions below the element-wise statements over them.
 pub(crate) fn pass<'p>(program: &'p Program, _: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {
@@ -111,14 +104,14 @@ impl Pass {
                 self.scanned.insert(result);
             }
             ArrayOp::Backpermute { index, xs, .. } if !self.scanned.contains(xs) => {
-                let Some(order) = axis_order(index).filter(|order| self.is_whole(result, *xs, order)) else { return };
+                let Some(order) = axis_order(index).filter(|order| is_whole(&self.extents, result, *xs, order)) else {
+                    return;
+                };
                 let transposed = match self.transposed.get(xs) {
-                    Some(Transposed { of, order: inner }) => {
-                        Transposed { of: *of, order: order.iter().map(|&axis| inner[axis]).collect() }
-                    }
+                    Some(Transposed { of, order: inner }) => Transposed { of: *of, order: composed(&order, inner) },
                     None => Transposed { of: *xs, order },
                 };
-                if transposed.order.iter().enumerate().any(|(k, &axis)| k != axis) {
+                if !is_identity(&transposed.order) {
                     self.transposed.insert(result, transposed);
                 }
             }
@@ -127,12 +120,6 @@ impl Pass {
             }
             _ => {}
         }
-    }
-
-    /// Whether a backpermute that changes the order of axes has all of its operand's elements.
-    fn is_whole(&self, result: ArrayId, xs: ArrayId, order: &[usize]) -> bool {
-        let (own, all) = (self.extents.of(result), self.extents.of(xs));
-        own.iter().zip(order).all(|(extent, &axis)| all.get(axis) == Some(extent))
     }
 
     /// Computes a statement over transposed arrays as these lie in memory, and transposes its result; whether it is one.
@@ -243,7 +230,8 @@ fn transposition(xs: ArrayId, order: &[usize], loc: &Loc) -> ArrayOp {
 
 #[cfg(test)]
 mod tests {
-    use super::{axis_order, pass};
+    use super::pass;
+    use crate::analysis::transposition::axis_order;
     use crate::settings::Rules;
     use crate::settings::Settings;
     use acc_core::RunLimits;

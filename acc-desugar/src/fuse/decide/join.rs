@@ -2,6 +2,7 @@
 
 use super::super::KERNEL_NODES;
 use super::super::kernel::{Kernel, Kind, Reads, together};
+use super::super::uses::Read;
 use super::{Decider, Place};
 use acc_core::ir::ArrayOp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -163,31 +164,36 @@ impl Decider<'_> {
 
     /// How what a kernel computes reaches another one.
     pub(super) fn depends(&self, from: usize, to: usize) -> Path {
+        let own = Place::Kernel(from);
         let (from, to) = (self.kernel(from), self.kernel(to));
         let mut marks = self.marks.borrow_mut();
         let walk = marks.begin(to.members());
         for m in from.members() {
-            marks.visit(m, false);
+            marks.visit(m, Way::Read);
         }
         let mut path = Path::None;
-        while let Some((k, around)) = marks.todo.pop() {
+        while let Some((k, way)) = marks.todo.pop() {
             for u in self.uses.sites[k].stmt.results.iter().flat_map(|r| &self.uses.of[r.index()]) {
                 let Some(left) = self.steps.get().checked_sub(1) else { return Path::Around };
                 self.steps.set(left);
                 let Some(by) = self.uses.within(u.by, from.block) else { continue };
+                // The extents of a kernel's arrays are known before it runs.
+                let is_extent = u.read == Read::Measured && self.place[k] == own;
+                let way = if is_extent { Way::Measured } else { way };
                 if marks.target[by] == walk {
-                    if around {
-                        return Path::Around;
+                    match way {
+                        Way::Measured => {}
+                        Way::Read => path = Path::Direct,
+                        Way::Around => return Path::Around,
                     }
-                    path = Path::Direct;
                     continue;
                 }
                 match self.place[by] {
-                    Place::Inlined => marks.visit(by, around),
-                    Place::Apart => marks.visit(by, true),
+                    Place::Inlined => marks.visit(by, way),
+                    Place::Apart => marks.visit(by, Way::Around),
                     // All of a kernel is visited with its first member.
-                    Place::Kernel(_) if marks.is_visited(by, true) => {}
-                    Place::Kernel(other) => self.kernel(other).members().for_each(|m| marks.visit(m, true)),
+                    Place::Kernel(_) if marks.is_visited(by, Way::Around) => {}
+                    Place::Kernel(other) => self.kernel(other).members().for_each(|m| marks.visit(m, Way::Around)),
                 }
             }
         }
@@ -199,15 +205,26 @@ impl Decider<'_> {
 pub(super) struct Marks {
     walk: u32,
     target: Vec<u32>,
-    /// In the second place where something that is stored lies on the way.
-    seen: Vec<[u32; 2]>,
-    todo: Vec<(usize, bool)>,
+    /// By [`Way`].
+    seen: Vec<[u32; 3]>,
+    todo: Vec<(usize, Way)>,
+}
+
+/// How a walk has come to a statement.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Way {
+    /// Through the extents of what a kernel computes, and inlined statements.
+    Measured,
+    /// Through inlined statements.
+    Read,
+    /// Also through something else that is stored.
+    Around,
 }
 
 impl Marks {
     /// For so many statements.
     pub(super) fn new(statements: usize) -> Marks {
-        Marks { walk: 0, target: vec![0; statements], seen: vec![[0; 2]; statements], todo: Vec::new() }
+        Marks { walk: 0, target: vec![0; statements], seen: vec![[0; 3]; statements], todo: Vec::new() }
     }
 
     /// Begins a walk to these statements, and gives its number. For each of at most [`MAX_STATEMENTS_FOR_SIBLINGS`] statements there are a few hundred.
@@ -218,14 +235,14 @@ impl Marks {
         self.walk
     }
 
-    fn is_visited(&self, k: usize, around: bool) -> bool {
-        self.seen[k][usize::from(around)] == self.walk
+    fn is_visited(&self, k: usize, way: Way) -> bool {
+        self.seen[k][way as usize] == self.walk
     }
 
-    fn visit(&mut self, k: usize, around: bool) {
-        if !self.is_visited(k, around) {
-            self.seen[k][usize::from(around)] = self.walk;
-            self.todo.push((k, around));
+    fn visit(&mut self, k: usize, way: Way) {
+        if !self.is_visited(k, way) {
+            self.seen[k][way as usize] = self.walk;
+            self.todo.push((k, way));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::super::kernel::{Kind, together};
 use super::super::uses::{By, Read};
 use super::join::Path;
 use super::{Decider, Place};
-use crate::passes::sink_transposes::axis_order;
+use crate::analysis::transposition::axis_order;
 use acc_core::ir::ArrayOp;
 
 impl Decider<'_> {

@@ -88,7 +88,7 @@ fn guarded(b: &mut Builder, rows: Value) -> Option<Value> {
 }
 
 /// What a tensor repeats.
-fn origin_of_copies(b: &Builder, mut v: Value) -> Value {
+pub(super) fn origin_of_copies(b: &Builder, mut v: Value) -> Value {
     while let Some(Op::Broadcast(x, _) | Op::InsertAxes(x, _)) = b.def(v) {
         v = *x;
     }

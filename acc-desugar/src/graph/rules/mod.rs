@@ -15,6 +15,7 @@ mod pools;
 mod softmax;
 mod views;
 mod windows;
+mod zeros;
 
 use super::builder::Builder;
 use super::{Body, Graph, Node, Op, Value};
@@ -28,6 +29,7 @@ type Rule = fn(&mut Builder, &Op) -> Option<Value>;
 /// The rules, by the names under which they are switched off. Those of a list look at what all before it have left.
 const RULES: &[&[(&str, Rule)]] = &[
     &[
+        ("zeros", zeros::rule),
         ("clip", clip::rule),
         ("softmax", softmax::rule),
         ("normalize", normalize::rule),

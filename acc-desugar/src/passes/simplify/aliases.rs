@@ -2,10 +2,12 @@
 //!
 //! * a map that yields the elements of one of its arrays, at all of its indices;
 //! * a reshape to the extents of the array itself, and its elements at all of its indices;
+//! * a transposition of a transposition, or of several, that is none;
 //! * `acond` with a constant condition: its branch, in the block around.
 
 use super::walk::{Watch, map_op};
 use crate::analysis::extents::Extents;
+use crate::analysis::transposition::{axes, composed, is_identity, is_whole};
 use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, Read, ScalarOp, Stmt};
@@ -20,7 +22,13 @@ pub(crate) fn pass<'p>(
     if !rules.on("aliases") {
         return Ok(Cow::Borrowed(p));
     }
-    let mut a = Aliases { program: p, extents: None, to: HashMap::new(), watch: Watch::new(limits) };
+    let mut a = Aliases {
+        program: p,
+        extents: None,
+        to: HashMap::new(),
+        transposed: HashMap::new(),
+        watch: Watch::new(limits),
+    };
     let body = a.block(&p.body);
     a.watch.end()?;
     Ok(Cow::Owned(Program { types: p.types.clone(), names: p.names.clone(), body }))
@@ -31,6 +39,8 @@ struct Aliases<'a> {
     /// Found where they are needed.
     extents: Option<Extents>,
     to: HashMap<ArrayId, ArrayId>,
+    /// Transpositions: of which array, and in which order they have its axes.
+    transposed: HashMap<ArrayId, (ArrayId, Vec<usize>)>,
     watch: Watch<'a>,
 }
 
@@ -89,10 +99,29 @@ impl Aliases<'_> {
                 let source = copied(f)?;
                 self.of_same_extents(s, source)?
             }
+            ArrayOp::Backpermute { index, xs, .. } => self.transposed_back(s, index, *xs)?,
             _ => return None,
         };
         let result = *s.results.first()?;
         (self.program.ty(result) == self.program.ty(source)).then_some(source)
+    }
+
+    /// The array of which a backpermute is the transposition of a transposition, if it has its axes in their order again.
+    fn transposed_back(&mut self, s: &Stmt, index: &Fun, xs: ArrayId) -> Option<ArrayId> {
+        let (program, result, order) = (self.program, *s.results.first()?, axes(index)?);
+        let extents = self.extents.get_or_insert_with(|| Extents::new(program));
+        if !is_whole(extents, result, xs, &order) {
+            return None;
+        }
+        let (of, order) = match self.transposed.get(&xs) {
+            Some((of, inner)) => (*of, composed(&order, inner)),
+            None => (xs, order),
+        };
+        let is_alias = is_identity(&order);
+        if !is_alias {
+            self.transposed.insert(result, (of, order));
+        }
+        is_alias.then_some(of)
     }
 
     /// The operand whose element a function yields, of the elements of these behind so many other parameters.

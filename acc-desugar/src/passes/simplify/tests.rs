@@ -492,6 +492,24 @@ fn a_reshape_to_the_own_shape_goes() {
     );
 }
 
+#[test]
+fn a_transposition_back_goes() {
+    let turned = |name: &str, of: &str| {
+        format!(
+            "{name}: [2]f32 = backpermute({of}, shape: || (extent({of}, 1), extent({of}, 0)), \
+             index: |%i: i64, %j: i64| (%j, %i))"
+        )
+    };
+    becomes(
+        &format!("program(a: [2]f32) {{ {} {} yield u }}", turned("t", "a"), turned("u", "t")),
+        "program(a: [2]f32) { yield a }",
+    );
+    // Of the last one there are other rows than there were.
+    let part = "u: [2]f32 = backpermute(t, shape: || (extent(t, 1), 1i64), index: |%i: i64, %j: i64| (%j, %i))";
+    let kept = format!("program(a: [2]f32) {{ {} {part} yield u }}", turned("t", "a"));
+    becomes(&kept, &kept);
+}
+
 /// Nesting is no limit of the stack.
 #[test]
 fn deeply_nested_branches() {

@@ -69,7 +69,8 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
                 let (o, window, channel, element) = (ix[0], &ix[1..1 + S], ix[1 + S], &ix[2 + S..]);
                 let weight = [&groups.at(outer)[..], &[o, channel], element].concat();
                 let at = layout.at(window, element);
-                read(&images, &[outer, &[channel]].concat(), at, |x| E::mul(x, ranked::element(&by, &weight)), zero)
+                let x = read(&images, &[outer, &[channel]].concat(), at, |x| x, zero);
+                E::mul(x, ranked::element(&by, &weight))
             });
             let summed = sums::<E>().folds(terms, shape.len(), 1 + S);
             ranked::typed(groups.reshape::<E>(&summed, &[&[image[0], filter[0]], &counts[..]].concat()))
