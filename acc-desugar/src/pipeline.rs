@@ -1,9 +1,9 @@
 //! The passes of each executor, in order.
 //!
 //! ```text
-//!                                                   ┌ pad_windows ─ sink_transposes ─ separate_schedules ─ regroup ─ canonical ─ fuse ─ lower
-//! conjugate ─ differentiate ─ scan_segments ─ simplify                                              native code and tiles
-//!                                                   └ flatten ─ rewrite_graph ─ plan                graphs, run by libtorch
+//! conjugate ─ differentiate ─ scan_segments ─ simplify
+//!   ├ pad_windows ─ sink_transposes ─ separate_schedules ─ regroup ─ canonical ─ fuse ─ lower     native code and tiles
+//!   └ flatten ─ rewrite_graph ─ plan                                                              graphs, run by libtorch
 //! ```
 //!
 //! The interpreter runs programs as they are. A program that an executor gets has been verified; what each pass makes is

@@ -4,15 +4,18 @@
 //! 64 channels by 64 filters of 3×3, 36,864 times for each image position. Stored once with its padding, the array is read without a
 //! condition, and the sum is that of a convolution without padding.
 //!
-//! A read `if inside(i) { x[i] } else { literal }` within the terms of a fold is replaced where
+//! Reads `if inside(i) { x[i] } else { literal }`, one or several of the same array, are replaced where
 //!
-//! * each index of `x` is the coordinate of an axis that is as long, or of a window: `Σ step·coordinate` and a number, with literal
-//!   steps from 1 to [`MAX_STEP`];
-//! * the condition is that every index of a window is inside, and nothing else;
-//! * each element is read often: windows overlap along two axes, or the terms have an axis that the read does not follow.
+//! * some indices of `x` are those of windows: `Σ step·coordinate` and a number, with literal steps from 1 to [`MAX_STEP`];
+//!   between reads the numbers differ by literals;
+//! * the condition is that each of these is inside, and nothing else;
+//! * each element is read often: the terms of a fold read it in windows that overlap along two axes, or have an axis that the
+//!   read does not follow; or the elements of windows along two axes are written out, as in the maximum of three by three.
 //!
-//! The padded array begins with the least index that a window has, and ends with the greatest one.
+//! The padded array begins with the least index that a window has, and ends with the greatest one. Along other axes it is as long
+//! as the array: an index beyond these is a fault as before, or one that the run after a fault does not find.
 
+use crate::analysis::access::{Affine, Term};
 use crate::analysis::comparison::{Comparison, comparison};
 use crate::analysis::extents::{Extent, Extents};
 use crate::passes::simplify::map_op;
@@ -25,21 +28,24 @@ use acc_core::ir::{
 use acc_core::{Error, grow_stack};
 use smallvec::smallvec;
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// The greatest distance of neighbours in a window that are not stored with all between them.
 const MAX_STEP: i64 = 16;
 
+/// How often an element is read at least by windows whose elements are written out.
+const MIN_READS: i64 = 2;
+
 pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {
     if !settings.rules.on("pad_windows") {
         return Ok(Cow::Borrowed(program));
     }
-    let mut folded = Folded::default();
-    folded.block(&program.body);
-    if folded.terms.is_empty() {
+    if !chooses(&program.body) {
         return Ok(Cow::Borrowed(program));
     }
+    let mut folded = Folded::default();
+    folded.block(&program.body);
     let names = (0..program.types.len() as u32).map(|k| program.names.get(ArrayId(k)).cloned()).collect();
     let (extents, types) = (Extents::new(program), program.types.clone());
     let mut p = Pass { extents, types, names, terms: folded.terms };
@@ -48,6 +54,17 @@ pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<
         return Ok(Cow::Borrowed(program));
     }
     Ok(Cow::Owned(Program { types: p.types, names: Names::new(p.names), body }))
+}
+
+/// Whether elements of an array are chosen to be elements of another one or something else.
+fn chooses(b: &Block) -> bool {
+    b.stmts.iter().any(|s| {
+        let chosen = |n: &Node| {
+            matches!(&n.op, ScalarOp::If { then, .. } if matches!(&then.nodes[..], [n] if matches!(n.op, ScalarOp::Index(_))))
+        };
+        let here = matches!(&s.op, ArrayOp::Generate { f, .. } if f.body.nodes.iter().any(chosen));
+        here || s.op.blocks().into_iter().any(|b| grow_stack(|| chooses(b)))
+    })
 }
 
 /// The arrays of terms: what nothing reads but one fold, or what maps them for it.
@@ -89,23 +106,64 @@ impl Folded {
     }
 }
 
-/// An index of a read.
-enum Along {
-    /// The coordinate of an axis that is as long as that of the array.
-    Axis,
-    /// The coordinates of these axes, times steps, and a number.
-    Window(Vec<(usize, i64)>),
-}
-
-/// A read of an array with a value around it.
-struct Padded {
+/// A read of an array, or of a literal where an index is outside.
+struct Choice {
     /// The node that chooses.
     node: usize,
     array: ArrayId,
     leaf: u32,
-    index: Vec<Val>,
-    along: Vec<Along>,
     other: Lit,
+    index: Vec<Val>,
+    at: Vec<At>,
+}
+
+/// An index of a read, along an axis of the array.
+struct At {
+    /// The index as a sum.
+    sum: Option<Affine<i64, Extent>>,
+    /// Whether the condition says that it is inside.
+    is_asked: bool,
+    /// Whether it is inside without a condition.
+    is_inside: bool,
+}
+
+impl At {
+    /// Whether this differs from another index by a literal only, and is inside where it is read.
+    fn is_beside(&self, other: &At) -> bool {
+        let (Some(a), Some(b)) = (&self.sum, &other.sum) else { return false };
+        (self.is_asked || self.is_inside) && a.terms == b.terms
+    }
+
+    /// The number that it is at the first point, but for what all reads have.
+    fn base(&self) -> i64 {
+        self.sum.as_ref().map_or(0, |sum| sum.base)
+    }
+}
+
+/// An index of all reads, along an axis of the array.
+enum Along {
+    /// Any, without a condition.
+    Whole,
+    /// The coordinates of these axes, times steps, and a number; the reads with the least and the greatest one.
+    Window { steps: Vec<(usize, i64)>, least: usize, greatest: usize },
+}
+
+/// Reads of an array with a value around it.
+struct Padded {
+    reads: Vec<Choice>,
+    along: Vec<Along>,
+}
+
+impl Padded {
+    /// The axes of windows, each with the value of the least and of the greatest index.
+    fn windows(&self) -> impl Iterator<Item = (usize, [Val; 2])> + '_ {
+        self.along.iter().enumerate().filter_map(|(axis, along)| match along {
+            Along::Whole => None,
+            Along::Window { least, greatest, .. } => {
+                Some((axis, [*least, *greatest].map(|k| self.reads[k].index[axis])))
+            }
+        })
+    }
 }
 
 struct Pass {
@@ -132,76 +190,144 @@ impl Pass {
     /// Stores an array that terms read with a value around it, and gives the terms that read it there.
     fn padded(&mut self, op: &ArrayOp, s: &Stmt, out: &mut Vec<Stmt>) -> Option<ArrayOp> {
         let (ArrayOp::Generate { shape, f }, [result]) = (op, &s.results[..]) else { return None };
-        if !self.terms.contains(result) {
-            return None;
-        }
         let ends = self.extents.of(*result).to_vec();
-        let found = (0..f.body.nodes.len()).find_map(|k| self.found(f, k, &ends))?;
-        let index = index_of(f, &found.index, &s.loc)?;
-        let elt = self.types[found.array.index()].elt.leaves()[found.leaf as usize];
+        let found = self.found(f, &ends, self.terms.contains(result))?;
+        let index = index_of(f, &found, &s.loc)?;
+        let Choice { array, leaf, .. } = found.reads[0];
+        let elt = self.types[array.index()].elt.leaves()[leaf as usize];
         let stored = ArrayOp::Generate {
             shape: extents_of(&found, shape, &index, &s.loc),
             f: elements_of(&found, ends.len(), &index, elt, &s.loc),
         };
         let padded = ArrayId(self.types.len() as u32);
         self.types.push(ArrayType { rank: found.along.len(), elt: elt.into() });
-        self.names.push(self.names[found.array.index()].as_ref().map(|name| format!("padded {name}").into()));
+        self.names.push(self.names[array.index()].as_ref().map(|name| format!("padded {name}").into()));
         out.push(Stmt { results: smallvec![padded], op: stored, loc: s.loc.clone() });
         Some(ArrayOp::Generate { shape: shape.clone(), f: reading(&found, f, padded, &s.loc) })
     }
 
-    /// The read that a node of a function of points is, of an array that may be stored with a value around it.
-    fn found(&mut self, f: &Fun, k: usize, ends: &[Extent]) -> Option<Padded> {
-        let node = &f.body.nodes[k];
-        let ScalarOp::If { cond, then, else_ } = &node.op else { return None };
-        let ([read], [_]) = (&then.nodes[..], &node.results[..]) else { return None };
-        let ScalarOp::Index(Read { array, leaves, index, .. }) = &read.op else { return None };
-        if then.results[..] != read.results[..] {
-            return None;
-        }
-        let other = literal(&else_.nodes, else_.results[0]).or_else(|| literal(&f.body.nodes, else_.results[0]))?;
+    /// Reads in a function of points, of an array that is to be stored with a value around it.
+    fn found(&mut self, f: &Fun, ends: &[Extent], is_folded: bool) -> Option<Padded> {
         let point: Vec<Extent> = (0..ends.len()).map(|axis| self.extents.point(axis)).collect();
         let values = self.extents.known_values(f, &point, None);
-        let extents = &self.extents;
-        let sum = |v: &Val| values.get(v).map(|e| extents.sum(*e));
-        let mut conditions = conjuncts(f, *cond)?;
-        let mut along = Vec::new();
-        for (i, extent) in index.iter().zip(extents.of(*array)) {
-            let (at, end) = (sum(i)?, extents.sum(*extent));
-            let is_axis = |axis: usize| at == extents.sum(point[axis]) && end == extents.sum(ends[axis]);
-            if (0..ends.len()).any(is_axis) {
-                along.push(Along::Axis);
-                continue;
+        let sums = Sums { extents: &self.extents, values, point, ends };
+        let mut left: Vec<Choice> = (0..f.body.nodes.len()).filter_map(|k| choice(f, k, &sums)).collect();
+        while let Some(first) = left.first() {
+            let (array, leaf, other) = (first.array, first.leaf, first.other);
+            let (same, rest) = left.into_iter().partition(|c| (c.array, c.leaf, c.other) == (array, leaf, other));
+            left = rest;
+            let found = padded(same, &sums).filter(|found| found.is_worth_it(&sums, is_folded));
+            if found.is_some() {
+                return found;
             }
-            let before = conditions.len();
-            let mut sides = [false; 2];
-            conditions.retain(|(how, a, b)| {
-                let side = match how {
-                    Comparison::AtLeast => sum(b).is_some_and(|b| b.is_uniform() && b.base == 0),
-                    Comparison::Below => sum(b).is_some_and(|b| b == end),
-                };
-                let this = side && sum(a).is_some_and(|a| a == at);
-                sides[usize::from(matches!(how, Comparison::Below))] |= this;
-                !this
-            });
-            if before == conditions.len() || sides != [true; 2] {
-                return None;
-            }
-            let mut steps = Vec::new();
-            for term in &at.terms {
-                if let Some(axis) = point.iter().position(|p| *p == term.axis) {
-                    (1..=MAX_STEP).contains(&term.step).then(|| steps.push((axis, term.step)))?;
-                }
-            }
-            along.push(Along::Window(steps));
         }
-        let overlapping = along.iter().filter(|a| matches!(a, Along::Window(steps) if steps.len() > 1)).count();
-        let is_followed =
-            |axis: usize| index.iter().any(|i| sum(i).is_some_and(|at| at.terms.iter().any(|t| t.axis == point[axis])));
-        let again = (0..ends.len()).any(|axis| !is_followed(axis));
-        let often = overlapping > 1 || overlapping == 1 && again;
-        let (array, leaf, index) = (*array, *leaves.first()?, index.to_vec());
-        (conditions.is_empty() && often).then_some(Padded { node: k, array, leaf, index, along, other })
+        None
+    }
+}
+
+/// Values of a function of points, as sums.
+struct Sums<'a> {
+    extents: &'a Extents,
+    values: HashMap<Val, Extent>,
+    /// The coordinates of the point, and the extents of the axes.
+    point: Vec<Extent>,
+    ends: &'a [Extent],
+}
+
+impl Sums<'_> {
+    fn of(&self, v: Val) -> Option<Affine<i64, Extent>> {
+        self.values.get(&v).map(|e| self.extents.sum(*e))
+    }
+
+    /// The axes whose coordinates an index has, with their steps.
+    fn steps(&self, index: &Affine<i64, Extent>) -> Vec<(usize, i64)> {
+        let step = |t: &Term<i64, Extent>| Some((self.point.iter().position(|p| *p == t.axis)?, t.step));
+        index.terms.iter().filter_map(step).collect()
+    }
+}
+
+/// The choice between an element of an array and a literal that a node is, if the condition is that indices are inside.
+fn choice(f: &Fun, k: usize, sums: &Sums<'_>) -> Option<Choice> {
+    let node = &f.body.nodes[k];
+    let ScalarOp::If { cond, then, else_ } = &node.op else { return None };
+    let ([read], [_]) = (&then.nodes[..], &node.results[..]) else { return None };
+    let ScalarOp::Index(Read { array, leaves, index, .. }) = &read.op else { return None };
+    if then.results[..] != read.results[..] {
+        return None;
+    }
+    let other = literal(&else_.nodes, else_.results[0]).or_else(|| literal(&f.body.nodes, else_.results[0]))?;
+    let mut conditions = conjuncts(f, *cond)?;
+    let mut at = Vec::new();
+    for (i, extent) in index.iter().zip(sums.extents.of(*array)) {
+        let (sum, end) = (sums.of(*i), sums.extents.sum(*extent));
+        let mut sides = [false; 2];
+        conditions.retain(|(how, a, b)| {
+            let (side, is_end) = match how {
+                Comparison::AtLeast => (0, sums.of(*b).is_some_and(|b| b.is_uniform() && b.base == 0)),
+                Comparison::Below => (1, sums.of(*b).is_some_and(|b| b == end)),
+            };
+            let this = is_end && sum.is_some() && sums.of(*a) == sum;
+            sides[side] |= this;
+            !this
+        });
+        let is_coordinate = |(axis, n): (&Extent, &Extent)| {
+            sum.as_ref() == Some(&sums.extents.sum(*axis)) && end == sums.extents.sum(*n)
+        };
+        let is_inside = sums.point.iter().zip(sums.ends).any(is_coordinate);
+        if !is_inside && sides[0] != sides[1] {
+            return None;
+        }
+        at.push(At { sum, is_asked: sides[0] || sides[1], is_inside });
+    }
+    let (array, leaf) = (*array, *leaves.first()?);
+    conditions.is_empty().then(|| Choice { node: k, array, leaf, other, index: index.to_vec(), at })
+}
+
+/// Those of the reads of an array that one array with padding has, if there are some.
+fn padded(mut reads: Vec<Choice>, sums: &Sums<'_>) -> Option<Padded> {
+    let rank = reads.first()?.at.len();
+    let is_window: Vec<bool> = (0..rank).map(|axis| reads.iter().any(|r| r.at[axis].is_asked)).collect();
+    let windows: Vec<usize> = (0..rank).filter(|axis| is_window[*axis]).collect();
+    // All are compared with the first one that is asked of along all axes of windows, or at least has none that it may leave.
+    let first = reads.iter().position(|r| windows.iter().all(|k| r.at[*k].is_asked || r.at[*k].is_inside))?;
+    reads.swap(0, first);
+    let (first, rest) = reads.split_at_mut(1);
+    let fits = |r: &Choice| windows.iter().all(|k| r.at[*k].is_beside(&first[0].at[*k]));
+    let fitting: Vec<bool> = std::iter::once(true).chain(rest.iter().map(fits)).collect();
+    let mut fitting = fitting.into_iter();
+    reads.retain(|_| fitting.next() == Some(true));
+    let along = |axis: usize| {
+        if !is_window[axis] {
+            return Some(Along::Whole);
+        }
+        let steps = sums.steps(reads[0].at[axis].sum.as_ref()?);
+        let base = |k: &usize| reads[*k].at[axis].base();
+        let (least, greatest) = ((0..reads.len()).min_by_key(base)?, (0..reads.len()).max_by_key(base)?);
+        let in_range = steps.iter().all(|(_, step)| (1..=MAX_STEP).contains(step));
+        in_range.then_some(Along::Window { steps, least, greatest })
+    };
+    let along = (0..rank).map(along).collect::<Option<Vec<Along>>>()?;
+    Some(Padded { reads, along })
+}
+
+impl Padded {
+    /// Whether each element is read so often that storing it once more costs less than the conditions.
+    fn is_worth_it(&self, sums: &Sums<'_>, is_folded: bool) -> bool {
+        let steps =
+            || self.along.iter().filter_map(|a| if let Along::Window { steps, .. } = a { Some(steps) } else { None });
+        if !is_folded {
+            let apart: i64 = steps().flatten().map(|(_, step)| step).product();
+            return steps().count() > 1 && self.reads.len() as i64 >= MIN_READS * apart;
+        }
+        let overlapping = steps().filter(|steps| steps.len() > 1).count();
+        let follows = |axis: &Extent| {
+            self.reads[0]
+                .at
+                .iter()
+                .any(|at| at.sum.as_ref().is_none_or(|sum| sum.terms.iter().any(|t| t.axis == *axis)))
+        };
+        let again = sums.point.iter().any(|axis| !follows(axis));
+        overlapping > 1 || overlapping == 1 && again
     }
 }
 
@@ -226,83 +352,79 @@ fn conjuncts(f: &Fun, cond: Val) -> Option<Vec<(Comparison, Val, Val)>> {
     Some(out)
 }
 
-/// The function from a point of the terms to these values of theirs, if it reads nothing and has no fault.
-fn index_of(f: &Fun, index: &[Val], loc: &Loc) -> Option<Fun> {
+/// The function from a point to the least and the greatest index of each axis of windows, if it reads nothing and has no fault.
+fn index_of(f: &Fun, of: &Padded, loc: &Loc) -> Option<Fun> {
     let mut c = Code::of_function(f, loc);
     f.body.nodes.iter().for_each(|n| c.push(n.clone()));
-    let index = c.done(index.iter().copied());
-    (!index.body.is_partial()).then_some(index)
+    let index = c.done(of.windows().flat_map(|(_, ends)| ends));
+    let is_divisor = |v: &Val| literal(&index.body.nodes, *v).is_some_and(|l| l.bits as i64 > 0);
+    let is_partial = |n: &Node| match &n.op {
+        ScalarOp::Prim(p, args) if p.is_partial() => !args.get(1).is_some_and(is_divisor),
+        op => op.is_partial(),
+    };
+    (!index.body.nodes.iter().any(is_partial)).then_some(index)
 }
 
-/// The indices of the first window's first element.
+/// The least indices of windows, at the first point of so many axes.
 fn least(c: &mut Code, rank: usize, index: &Fun) -> Vec<Val> {
     let zero = c.int(0);
-    c.inline(index, &vec![zero; rank])
+    c.inline(index, &vec![zero; rank]).into_iter().step_by(2).collect()
 }
 
 /// The extents of the padded array.
 fn extents_of(of: &Padded, shape: &Fun, index: &Fun, loc: &Loc) -> Fun {
     let mut c = Code::new([], loc);
+    let mut extents: Vec<Val> = (0..of.along.len()).map(|axis| c.extent(of.reads[0].array, axis)).collect();
     let ends = c.inline(shape, &[]);
-    let one = c.int(1);
+    let (zero, one) = (c.int(0), c.int(1));
     let last: Vec<Val> = ends.iter().map(|n| c.two(PrimOp::SubP, *n, one)).collect();
-    let (least, greatest) = (least(&mut c, ends.len(), index), c.inline(index, &last));
-    let zero = c.int(0);
-    let extents: Vec<Val> = (0..of.along.len())
-        .map(|axis| match of.along[axis] {
-            Along::Axis => c.extent(of.array, axis),
-            Along::Window(_) => {
-                let way = c.two(PrimOp::SubP, greatest[axis], least[axis]);
-                let all = c.two(PrimOp::AddP, way, one);
-                c.two(PrimOp::MaxP, all, zero)
-            }
-        })
-        .collect();
+    let least = least(&mut c, ends.len(), index);
+    let greatest = c.inline(index, &last).into_iter().skip(1).step_by(2);
+    for ((axis, _), (least, greatest)) in of.windows().zip(least.into_iter().zip(greatest)) {
+        let way = c.two(PrimOp::SubP, greatest, least);
+        let all = c.two(PrimOp::AddP, way, one);
+        extents[axis] = c.two(PrimOp::MaxP, all, zero);
+    }
     c.done(extents)
 }
 
-/// The elements of the padded array, for terms of so many axes.
+/// The elements of the padded array, for reads at points of so many axes.
 fn elements_of(of: &Padded, rank: usize, index: &Fun, ty: ScalarType, loc: &Loc) -> Fun {
+    let Choice { array, leaf, other, .. } = of.reads[0];
     let mut c = Code::of_index(of.along.len(), loc);
     let mut at = c.params();
+    let mut inside = None;
     let least = least(&mut c, rank, index);
-    let mut inside = c.truth(true);
-    for (axis, along) in of.along.iter().enumerate() {
-        if let Along::Window(_) = along {
-            at[axis] = c.two(PrimOp::AddP, at[axis], least[axis]);
-            let here = c.within_axis(&of.array, axis, at[axis]);
-            inside = c.two(PrimOp::AndP, inside, here);
-        }
+    for ((axis, _), least) in of.windows().zip(least) {
+        at[axis] = c.two(PrimOp::AddP, at[axis], least);
+        let here = c.within_axis(&array, axis, at[axis]);
+        inside = Some(inside.map_or(here, |inside| c.two(PrimOp::AndP, inside, here)));
     }
-    let read = |c: &mut Code| c.emit_all(ScalarOp::Index(Read::new(of.array, smallvec![of.leaf], at.clone())), &[ty]);
-    let element = c.branch(inside, &[ty], read, |c| vec![c.literal(of.other)]);
+    let inside = inside.unwrap_or_else(|| c.truth(true));
+    let read = |c: &mut Code| c.emit_all(ScalarOp::Index(Read::new(array, smallvec![leaf], at.clone())), &[ty]);
+    let element = c.branch(inside, &[ty], read, |c| vec![c.literal(other)]);
     c.done(element)
 }
 
-/// The function of the terms, which read the padded array.
+/// The function of points, which reads the padded array.
 fn reading(of: &Padded, f: &Fun, padded: ArrayId, loc: &Loc) -> Fun {
     let mut c = Code::of_function(f, loc);
-    let params: Vec<Val> = f.body.params.clone();
     for (k, node) in f.body.nodes.iter().enumerate() {
-        if k != of.node {
+        let Some(read) = of.reads.iter().find(|r| r.node == k) else {
             c.push(node.clone());
             continue;
+        };
+        let mut index = read.index.clone();
+        for (axis, along) in of.along.iter().enumerate() {
+            let Along::Window { steps, least, .. } = along else { continue };
+            let from_least = read.at[axis].base() - of.reads[*least].at[axis].base();
+            index[axis] = steps.iter().fold(c.int(from_least), |sum, (axis, step)| {
+                let step = c.int(*step);
+                let term = c.two(PrimOp::MulP, f.body.params[*axis], step);
+                c.two(PrimOp::AddP, sum, term)
+            });
         }
-        let index = of.along.iter().zip(&of.index).map(|(along, i)| match along {
-            Along::Axis => *i,
-            Along::Window(steps) => {
-                let terms = steps.iter().map(|(axis, step)| match step {
-                    1 => params[*axis],
-                    step => {
-                        let step = c.int(*step);
-                        c.two(PrimOp::MulP, params[*axis], step)
-                    }
-                });
-                let terms: Vec<Val> = terms.collect();
-                terms.into_iter().reduce(|a, b| c.two(PrimOp::AddP, a, b)).unwrap_or_else(|| c.int(0))
-            }
-        });
-        let op = ScalarOp::Index(Read::new(padded, smallvec![0], index.collect::<Vec<_>>()));
+        let op = ScalarOp::Index(Read::new(padded, smallvec![0], index));
         c.push(Node { results: node.results.clone(), op, loc: node.loc.clone() });
     }
     c.done(f.body.results.iter().copied())

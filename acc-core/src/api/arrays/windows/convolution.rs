@@ -9,7 +9,8 @@ use crate::builder::compose;
 impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
     /// Each filter over each image: of images `[image, channel, y, x]` and filters `[filter, channel, y, x]` the array
     /// `[image, filter, y, x]`, with one to three spatial axes. An element is the sum over channels and window of the
-    /// products, the window not mirrored; beyond the edges is 0. Other numbers of channels are a fault.
+    /// products, the window not mirrored; beyond the edges is 0, which is multiplied, too: times an infinite weight it is NaN.
+    /// Other numbers of channels are a fault.
     ///
     /// ```
     /// use acc_core::prelude::*;
