@@ -266,6 +266,24 @@ impl Extents {
         }
     }
 
+    /// Whether a number may be another one at another point.
+    pub(crate) fn varies(&self, e: Extent) -> bool {
+        let (mut todo, mut seen) = (vec![e], HashSet::new());
+        while let Some(e) = todo.pop() {
+            if !seen.insert(e) {
+                continue;
+            }
+            match self.expr(e) {
+                Some(Expr::Const(_) | Expr::Of(..)) => {}
+                Some(Expr::Prim(_, of) | Expr::Read(_, _, of) | Expr::Min(of)) => todo.extend(of),
+                Some(Expr::Convert(_, _, of)) => todo.push(*of),
+                Some(Expr::Select(of)) => todo.extend(of),
+                Some(Expr::Point(_) | Expr::Unknown(_)) | None => return true,
+            }
+        }
+        false
+    }
+
     fn unknown(&mut self) -> Extent {
         self.unknown += 1;
         self.intern(Expr::Unknown(self.unknown))

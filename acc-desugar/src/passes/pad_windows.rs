@@ -6,8 +6,8 @@
 //!
 //! Reads `if inside(i) { x[i] } else { literal }`, one or several of the same array, are replaced where
 //!
-//! * some indices of `x` are those of windows: `Σ step·coordinate` and a number, with literal steps from 1 to [`MAX_STEP`];
-//!   between reads the numbers differ by literals;
+//! * some indices of `x` are those of windows: `Σ step·coordinate` and a number that is the same at all points, with literal steps
+//!   from 1 to [`MAX_STEP`]; between reads these numbers differ by literals;
 //! * the condition is that each of these is inside, and nothing else;
 //! * each element is read often: the terms of a fold read it in windows that overlap along two axes, or have an axis that the
 //!   read does not follow; or the elements of windows along two axes are written out, as in the maximum of three by three.
@@ -38,10 +38,7 @@ const MAX_STEP: i64 = 16;
 const MIN_READS: i64 = 2;
 
 pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<Cow<'p, Program>, Error> {
-    if !settings.rules.on("pad_windows") {
-        return Ok(Cow::Borrowed(program));
-    }
-    if !chooses(&program.body) {
+    if !settings.rules.on("pad_windows") || !chooses(&program.body) {
         return Ok(Cow::Borrowed(program));
     }
     let mut folded = Folded::default();
@@ -239,10 +236,17 @@ impl Sums<'_> {
         self.values.get(&v).map(|e| self.extents.sum(*e))
     }
 
-    /// The axes whose coordinates an index has, with their steps.
-    fn steps(&self, index: &Affine<i64, Extent>) -> Vec<(usize, i64)> {
-        let step = |t: &Term<i64, Extent>| Some((self.point.iter().position(|p| *p == t.axis)?, t.step));
-        index.terms.iter().filter_map(step).collect()
+    /// The axes whose coordinates the index of a window has, with their steps; none if anything else of it varies.
+    fn steps(&self, index: &Affine<i64, Extent>) -> Option<Vec<(usize, i64)>> {
+        let mut steps = Vec::new();
+        for Term { axis: of, step } in &index.terms {
+            match self.point.iter().position(|p| p == of) {
+                Some(axis) if (1..=MAX_STEP).contains(step) => steps.push((axis, *step)),
+                None if !self.extents.varies(*of) => {}
+                _ => return None,
+            }
+        }
+        Some(steps)
     }
 }
 
@@ -288,7 +292,7 @@ fn padded(mut reads: Vec<Choice>, sums: &Sums<'_>) -> Option<Padded> {
     let rank = reads.first()?.at.len();
     let is_window: Vec<bool> = (0..rank).map(|axis| reads.iter().any(|r| r.at[axis].is_asked)).collect();
     let windows: Vec<usize> = (0..rank).filter(|axis| is_window[*axis]).collect();
-    // All are compared with the first one that is asked of along all axes of windows, or at least has none that it may leave.
+    // All are compared with one that is inside along all axes of windows.
     let first = reads.iter().position(|r| windows.iter().all(|k| r.at[*k].is_asked || r.at[*k].is_inside))?;
     reads.swap(0, first);
     let (first, rest) = reads.split_at_mut(1);
@@ -300,11 +304,10 @@ fn padded(mut reads: Vec<Choice>, sums: &Sums<'_>) -> Option<Padded> {
         if !is_window[axis] {
             return Some(Along::Whole);
         }
-        let steps = sums.steps(reads[0].at[axis].sum.as_ref()?);
+        let steps = sums.steps(reads[0].at[axis].sum.as_ref()?)?;
         let base = |k: &usize| reads[*k].at[axis].base();
         let (least, greatest) = ((0..reads.len()).min_by_key(base)?, (0..reads.len()).max_by_key(base)?);
-        let in_range = steps.iter().all(|(_, step)| (1..=MAX_STEP).contains(step));
-        in_range.then_some(Along::Window { steps, least, greatest })
+        Some(Along::Window { steps, least, greatest })
     };
     let along = (0..rank).map(along).collect::<Option<Vec<Along>>>()?;
     Some(Padded { reads, along })
