@@ -24,9 +24,9 @@ impl Generator {
         let [a, b, c, out] = std::array::from_fn(|_| self.array_name());
         let mut dims = vec![Some(rows), Some(columns)];
         let statements = match *self.choices.pick(if exact {
-            &[0, 3, 4, 5, 7, 8, 9, 10]
+            &[0, 3, 4, 5, 7, 7, 8, 9, 10, 11]
         } else {
-            &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10]
+            &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11]
         }) {
             0 => format!("{out}: [2]{t} = map({x}, f: |%x: {t}| min(max(%x, 0.25{t}), 1.25{t}))\n"),
             1 => format!(
@@ -128,6 +128,28 @@ impl Generator {
                      {out}: [2]{t} = imap({b}, {indexed} sub(%x, {below}))\n"
                 )
             }
+            // The windows of neighbours, written out, with a number around the matrix.
+            11 => {
+                let mut text =
+                    format!("{out}: [2]{t} = generate(shape: || ({rows}i64, {columns}i64), f: |%i: i64, %j: i64| {{\n");
+                let mut all = format!("0.5{t}");
+                for (k, (i, j)) in (-1..=1).flat_map(|i| (-1..=1).map(move |j| (i, j))).enumerate() {
+                    let [i, j] = [format!("add(%i, {i}i64)"), format!("add(%j, {j}i64)")];
+                    let within = |at: &str, axis: u8| format!("and(ge({at}, 0i64), lt({at}, extent({x}, {axis})))");
+                    let inside = format!("and({}, {})", within(&i, 0), within(&j, 1));
+                    let _ = writeln!(
+                        text,
+                        "    %v{k}: {t} = if {inside} {{ yield {x}[{i}, {j}] }} else {{ yield -0.5{t} }}"
+                    );
+                    all = if self.choices.chance(20) {
+                        format!("sub(%v{k}, {all})")
+                    } else {
+                        format!("max({all}, %v{k})")
+                    };
+                }
+                let _ = writeln!(text, "    yield {all}\n  }})");
+                text
+            }
             _ => format!(
                 "{out}: [2]{t} = generate(shape: || (extent({x}, 0), {columns}i64), f: |%i: i64, %j: i64| \
                  if and(lt(%i, extent({x}, 0)), ge(%j, 0i64)) {{ yield {x}[%i, %j] }} else {{ yield 0.5{t} }})\n"
@@ -148,33 +170,43 @@ struct Windows {
     dilation: i64,
     /// The position of the first element of the first window.
     start: i64,
-    /// Whether the program looks whether positions are inside.
-    guarded: bool,
+    guard: Guard,
+}
+
+/// What a program computes only where positions are inside.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Guard {
+    Nothing,
+    Reads,
+    Products,
 }
 
 impl Windows {
     fn of(choices: &mut Choices, columns: usize) -> Windows {
         let (window, stride) = (*choices.pick(&[1, 2, 3]), *choices.pick(&[1, 1, 2]));
         let dilation: i64 = *choices.pick(&[1, 1, 2, -1]);
-        let (filters, guarded) = (*choices.pick(&[1, 2]), choices.chance(50));
+        let guards = [Guard::Nothing, Guard::Reads, Guard::Reads, Guard::Products];
+        let (filters, guard) = (*choices.pick(&[1, 2]), *choices.pick(&guards));
         let reach = (window as i64 - 1) * dilation.abs();
         let fit = (columns as i64 - 1 - reach).div_euclid(stride) + 1;
-        let (places, start) = match guarded {
-            true => (*choices.pick(&[1, columns, columns + 2]), *choices.pick(&[-1, 0, 1])),
-            false => (fit.max(0) as usize, if dilation < 0 { reach } else { 0 }),
+        let (places, start) = match guard {
+            Guard::Nothing => (fit.max(0) as usize, if dilation < 0 { reach } else { 0 }),
+            Guard::Reads | Guard::Products => (*choices.pick(&[1, columns, columns + 2]), *choices.pick(&[-1, 0, 1])),
         };
-        Windows { filters, places, window, stride, dilation, start, guarded }
+        Windows { filters, places, window, stride, dilation, start, guard }
     }
 
     fn text(&self, [x, a, b, c, out]: [&str; 5], t: &str, sum: &str, channels: usize) -> String {
-        let Windows { filters, places, window, stride, dilation, start, guarded } = self;
+        let Windows { filters, places, window, stride, dilation, start, guard } = self;
         let at = format!("add(add(mul(%p, {stride}i64), mul(%w, {dilation}i64)), {start}i64)");
-        let product = format!("mul({x}[%c, {at}], {a}[%f, %c, %w])");
-        let term = match guarded {
-            true => format!(
-                "if and(ge({at}, 0i64), lt({at}, extent({x}, 1))) {{ yield {product} }} else {{ yield 0.0{t} }}"
-            ),
-            false => product,
+        let guarded = |of: &str| {
+            format!("if and(ge({at}, 0i64), lt({at}, extent({x}, 1))) {{ yield {of} }} else {{ yield 0.0{t} }}")
+        };
+        let (read, weight_at) = (format!("{x}[%c, {at}]"), format!("{a}[%f, %c, %w]"));
+        let term = match guard {
+            Guard::Nothing => format!("mul({read}, {weight_at})"),
+            Guard::Reads => format!("{{ %v: {t} = {} yield mul(%v, {weight_at}) }}", guarded(&read)),
+            Guard::Products => guarded(&format!("mul({read}, {weight_at})")),
         };
         let weight =
             format!("mul(cast(sub(rem(add(mul(%f, 3i64), add(%c, mul(%w, 2i64))), 5i64), 2i64), {t}), 0.5{t})");

@@ -210,7 +210,7 @@ pub(super) struct Marks {
     todo: Vec<(usize, Way)>,
 }
 
-/// How a walk has come to a statement.
+/// By what a walk reaches a statement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     /// Through the extents of what a kernel computes, and inlined statements.

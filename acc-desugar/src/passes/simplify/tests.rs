@@ -494,19 +494,19 @@ fn a_reshape_to_the_own_shape_goes() {
 
 #[test]
 fn a_transposition_back_goes() {
-    let turned = |name: &str, of: &str| {
+    let transposed = |name: &str, of: &str| {
         format!(
             "{name}: [2]f32 = backpermute({of}, shape: || (extent({of}, 1), extent({of}, 0)), \
              index: |%i: i64, %j: i64| (%j, %i))"
         )
     };
     becomes(
-        &format!("program(a: [2]f32) {{ {} {} yield u }}", turned("t", "a"), turned("u", "t")),
+        &format!("program(a: [2]f32) {{ {} {} yield u }}", transposed("t", "a"), transposed("u", "t")),
         "program(a: [2]f32) { yield a }",
     );
     // Of the last one there are other rows than there were.
     let part = "u: [2]f32 = backpermute(t, shape: || (extent(t, 1), 1i64), index: |%i: i64, %j: i64| (%j, %i))";
-    let kept = format!("program(a: [2]f32) {{ {} {part} yield u }}", turned("t", "a"));
+    let kept = format!("program(a: [2]f32) {{ {} {part} yield u }}", transposed("t", "a"));
     becomes(&kept, &kept);
 }
 
