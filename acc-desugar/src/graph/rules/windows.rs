@@ -319,6 +319,7 @@ fn is_end(b: &Builder, along: &Along, p: PrimOp, bound: Value) -> bool {
     match (p, b.def(bound), extent) {
         (PrimOp::GeP, Some(Op::Const(least)), _) => *least == 0i64.lit(),
         (PrimOp::LtP, Some(Op::FromSize(n)), Some(extent)) => b.origin(*n) == b.origin(*extent),
+        (PrimOp::LtP, Some(Op::Const(n)), Some(extent)) => b.const_size(*extent).is_some_and(|len| len.lit() == *n),
         _ => false,
     }
 }
