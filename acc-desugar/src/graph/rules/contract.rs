@@ -63,8 +63,8 @@ fn guarded(b: &mut Builder, rows: Value) -> Option<Value> {
         chosen = b.unchecked(chosen, &mut checked);
     }
     let Op::Where(mask, then, zero) = *b.def(chosen)? else { return None };
-    let is_zero = b.constant_of(origin_of_copies(b, zero)).is_some_and(|l| l == Lit::zero(l.ty));
-    if !is_zero || b.rank(mask) != b.rank(rows) || !matches!(b.scalar(rows), ScalarType::F32 | ScalarType::F64) {
+    if !is_zero(b, zero) || b.rank(mask) != b.rank(rows) || !matches!(b.scalar(rows), ScalarType::F32 | ScalarType::F64)
+    {
         return None;
     }
     let product = b.unchecked(then, &mut checked);
@@ -87,12 +87,12 @@ fn guarded(b: &mut Builder, rows: Value) -> Option<Value> {
     Some(b.after_checks(sums, checked))
 }
 
-/// What a tensor repeats.
-pub(super) fn origin_of_copies(b: &Builder, mut v: Value) -> Value {
+/// Whether a tensor is the literal zero, repeated or not.
+pub(super) fn is_zero(b: &Builder, mut v: Value) -> bool {
     while let Some(Op::Broadcast(x, _) | Op::InsertAxes(x, _)) = b.def(v) {
         v = *x;
     }
-    v
+    b.constant_of(v).is_some_and(|l| l == Lit::zero(l.ty))
 }
 
 /// A reduction of rows. One that will be a contraction does not count as having the whole extents, since its factors do not
