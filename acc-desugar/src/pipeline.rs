@@ -49,7 +49,7 @@ pub const NATIVE: &[Pass] = &[
 pub const NATIVE_EXACT: &[Pass] = &[DIFFERENTIATE_EXACT, SCAN_SEGMENTS, FUSE, LOWER];
 
 /// The passes of the graph executor, and of exports of graphs.
-pub const GRAPH: &[Pass] = &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, FLATTEN, REWRITE_GRAPH, PLAN];
+pub const GRAPH: &[Pass] = &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, PAD_WINDOWS, FLATTEN, REWRITE_GRAPH, PLAN];
 
 /// Those of its run after a fault.
 pub const GRAPH_EXACT: &[Pass] = &[DIFFERENTIATE_EXACT, SCAN_SEGMENTS, FLATTEN, REWRITE_GRAPH, PLAN];

@@ -82,7 +82,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         name: "pad_windows",
-        what: "what windows of a sum read beyond the edges of an array is stored around it (on the native executor)",
+        what: "what windows of a sum read beyond the edges of an array is stored around it",
         pass: "pad_windows",
     },
     graph_rule("zeros", "a choice of zeros around a tensor that is read with zeros around it goes"),

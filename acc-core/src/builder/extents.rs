@@ -5,7 +5,12 @@ use crate::ir::{ArrayId, Fun, Node, Read, ScalarOp, Val};
 use smallvec::{SmallVec, smallvec};
 use std::collections::HashMap;
 
-/// The closed function `f` with a read of a new rank-0 array in place of each use of an `i64` literal.
+/// The largest literal that stays where it is added to an extent, or multiplies or divides one: that is a margin, a stride or a
+/// window, which analyses of indices need to know, and there are few of them.
+const MAX_MARGIN: u64 = 16;
+
+/// The closed function `f` with a read of a new rank-0 array in place of each use of an `i64` literal, but for
+/// [small ones](MAX_MARGIN) in arithmetic.
 ///
 /// One array per use, not per literal: which literals are equal must not show in the structure either. A function with
 /// branches or loops stays as it is: there a literal may be one that nobody demands.
@@ -24,7 +29,14 @@ pub(super) fn lift_literals(f: &Fun, param: &mut dyn FnMut(i64) -> ArrayId) -> F
                 literals.insert(v, (*l, n));
             }
             _ => {
-                let op = n.op.map(&mut |a| *a, &mut |v| read(v, &literals, &mut out, &mut nodes, param));
+                let op = n.op.map(&mut |a| *a, &mut |v| match literals.get(&v) {
+                    Some((l, literal)) if (l.bits as i64).unsigned_abs() <= MAX_MARGIN => {
+                        let result = out.new_val(ScalarType::I64);
+                        nodes.push(Node { results: smallvec![result], ..literal.clone() });
+                        result
+                    }
+                    _ => read(v, &literals, &mut out, &mut nodes, param),
+                });
                 nodes.push(Node { op, ..n });
             }
         }

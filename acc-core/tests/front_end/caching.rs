@@ -60,13 +60,27 @@ fn extents_inside_loops_and_branches() {
         let start = fill(n, 1i64);
         let grown = awhile(
             &start,
-            |a| a.length().lt(6),
-            |a| acond(a.length().gt(2), generate(a.length() + n as i64, |i| i), fill(n + 1, 0i64)),
+            |a| a.length().lt(60),
+            |a| acond(a.length().gt(2), generate(a.length() + (20 + n as i64), |i| i), fill(n + 1, 0i64)),
         );
-        // 2, 3, 5, 7; and 3, 6.
-        assert_eq!(backend.run(&grown).unwrap().len(), if n == 2 { 7 } else { 6 });
+        // 2, 3, 25, 47, 69; and 3, 26, 49, 72.
+        assert_eq!(backend.run(&grown).unwrap().len(), if n == 2 { 69 } else { 72 });
     }
     assert_eq!(acc_core::Executor::compiled(&backend), 1);
+}
+
+/// Analyses of indices know margins and strides, so programs with others are others.
+#[test]
+fn small_literals_in_arithmetic_of_extents_stay() {
+    let compiled = |margins: [i64; 2]| {
+        let backend = Interpreter::new();
+        for margin in margins {
+            let inner = use_(&vector(40));
+            backend.run(generate(inner.length() - margin, |i| inner.index(i))).unwrap();
+        }
+        acc_core::Executor::compiled(&backend)
+    };
+    assert_eq!((compiled([1, 2]), compiled([20, 30])), (2, 1));
 }
 
 /// A program that was compiled at another place in the source reports its faults at its own.

@@ -7,10 +7,11 @@
 //! Reads `if inside(i) { x[i] } else { literal }`, one or several of the same array, are replaced where
 //!
 //! * some indices of `x` are those of windows: `Σ step·coordinate` and a number that is the same at all points, with literal steps
-//!   from 1 to [`MAX_STEP`]; between reads these numbers differ by literals;
-//! * the condition is that each of these is inside, and nothing else;
+//!   of at most [`MAX_STEP`], of either sign; between reads these numbers differ by literals;
+//! * the condition is that each of these is inside, and nothing else. Where no index of a window is negative its end is enough;
 //! * each element is read often: the terms of a fold read it in windows that overlap along two axes, or have an axis that the
-//!   read does not follow; or the elements of windows along two axes are written out, as in the maximum of three by three.
+//!   read does not follow; or the elements of windows along two axes are written out, as in the maximum of three by three;
+//! * the array does not repeat its elements along an axis: it would be stored with all of them.
 //!
 //! The padded array begins with the least index that a window has, and ends with the greatest one. Along other axes it is as long
 //! as the array: an index beyond these is a fault as before, or one that the run after a fault does not find.
@@ -45,7 +46,8 @@ pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<
     folded.block(&program.body);
     let names = (0..program.types.len() as u32).map(|k| program.names.get(ArrayId(k)).cloned()).collect();
     let (extents, types) = (Extents::new(program), program.types.clone());
-    let mut p = Pass { extents, types, names, terms: folded.terms };
+    let Folded { terms, repeating, .. } = folded;
+    let mut p = Pass { extents, types, names, terms, repeating };
     let body = p.block(&program.body);
     if p.types.len() == program.types.len() {
         return Ok(Cow::Borrowed(program));
@@ -59,9 +61,17 @@ fn chooses(b: &Block) -> bool {
         let chosen = |n: &Node| {
             matches!(&n.op, ScalarOp::If { then, .. } if matches!(&then.nodes[..], [n] if matches!(n.op, ScalarOp::Index(_))))
         };
-        let here = matches!(&s.op, ArrayOp::Generate { f, .. } if f.body.nodes.iter().any(chosen));
+        let here = of_points(&s.op).is_some_and(|f| f.body.nodes.iter().any(chosen));
         here || s.op.blocks().into_iter().any(|b| grow_stack(|| chooses(b)))
     })
+}
+
+/// The function of points, if elements are computed by one.
+fn of_points(op: &ArrayOp) -> Option<&Fun> {
+    match op {
+        ArrayOp::Generate { f, .. } | ArrayOp::Map { f, indexed: true, .. } => Some(f),
+        _ => None,
+    }
 }
 
 /// The arrays of terms: what nothing reads but one fold, or what maps them for it.
@@ -70,6 +80,8 @@ struct Folded {
     terms: HashSet<ArrayId>,
     /// Arrays that are read otherwise.
     stored: HashSet<ArrayId>,
+    /// Arrays that repeat elements along an axis.
+    repeating: HashSet<ArrayId>,
 }
 
 impl Folded {
@@ -83,6 +95,11 @@ impl Folded {
                 Class::Pointwise => s.results.iter().all(|r| self.terms.contains(r) && !self.stored.contains(r)),
                 _ => false,
             };
+            if let (ArrayOp::Generate { f, .. }, [result]) = (&s.op, &s.results[..])
+                && f.body.params.iter().any(|axis| !uses(f, *axis))
+            {
+                self.repeating.insert(*result);
+            }
             let operands = s.op.arrays();
             for a in &operands {
                 if passes_on && !self.terms.contains(a) {
@@ -101,6 +118,15 @@ impl Folded {
         }
         self.terms.retain(|a| !self.stored.contains(a));
     }
+}
+
+/// Whether a function depends on a value.
+fn uses(f: &Fun, v: Val) -> bool {
+    let mut used = f.body.results.contains(&v);
+    f.body.visit(0, &mut |n, _| {
+        used |= n.op.operands().contains(&v) || n.op.regions().into_iter().any(|r| r.results.contains(&v));
+    });
+    used
 }
 
 /// A read of an array, or of a literal where an index is outside.
@@ -168,6 +194,7 @@ struct Pass {
     types: Vec<ArrayType>,
     names: Vec<Option<Arc<str>>>,
     terms: HashSet<ArrayId>,
+    repeating: HashSet<ArrayId>,
 }
 
 impl Pass {
@@ -186,21 +213,26 @@ impl Pass {
 
     /// Stores an array that terms read with a value around it, and gives the terms that read it there.
     fn padded(&mut self, op: &ArrayOp, s: &Stmt, out: &mut Vec<Stmt>) -> Option<ArrayOp> {
-        let (ArrayOp::Generate { shape, f }, [result]) = (op, &s.results[..]) else { return None };
+        let (f, [result]) = (of_points(op)?, &s.results[..]) else { return None };
         let ends = self.extents.of(*result).to_vec();
         let found = self.found(f, &ends, self.terms.contains(result))?;
-        let index = index_of(f, &found, &s.loc)?;
+        let index = index_of(f, ends.len(), &found, &s.loc)?;
+        let shape = &shape_of(op, ends.len(), &s.loc)?;
         let Choice { array, leaf, .. } = found.reads[0];
         let elt = self.types[array.index()].elt.leaves()[leaf as usize];
         let stored = ArrayOp::Generate {
             shape: extents_of(&found, shape, &index, &s.loc),
-            f: elements_of(&found, ends.len(), &index, elt, &s.loc),
+            f: elements_of(&found, shape, &index, elt, &s.loc),
         };
         let padded = ArrayId(self.types.len() as u32);
         self.types.push(ArrayType { rank: found.along.len(), elt: elt.into() });
         self.names.push(self.names[array.index()].as_ref().map(|name| format!("padded {name}").into()));
         out.push(Stmt { results: smallvec![padded], op: stored, loc: s.loc.clone() });
-        Some(ArrayOp::Generate { shape: shape.clone(), f: reading(&found, f, padded, &s.loc) })
+        let f = reading(&found, f, shape, padded, &s.loc);
+        Some(match op {
+            ArrayOp::Map { xs, indexed, .. } => ArrayOp::Map { xs: xs.clone(), f, indexed: *indexed },
+            _ => ArrayOp::Generate { shape: shape.clone(), f },
+        })
     }
 
     /// Reads in a function of points, of an array that is to be stored with a value around it.
@@ -209,6 +241,7 @@ impl Pass {
         let values = self.extents.known_values(f, &point, None);
         let sums = Sums { extents: &self.extents, values, point, ends };
         let mut left: Vec<Choice> = (0..f.body.nodes.len()).filter_map(|k| choice(f, k, &sums)).collect();
+        left.retain(|c| !self.repeating.contains(&c.array));
         while let Some(first) = left.first() {
             let (array, leaf, other) = (first.array, first.leaf, first.other);
             let (same, rest) = left.into_iter().partition(|c| (c.array, c.leaf, c.other) == (array, leaf, other));
@@ -236,12 +269,17 @@ impl Sums<'_> {
         self.values.get(&v).map(|e| self.extents.sum(*e))
     }
 
+    /// Whether an index is a sum of coordinates and literals, and nowhere negative.
+    fn is_natural(&self, index: &Affine<i64, Extent>) -> bool {
+        index.base >= 0 && index.terms.iter().all(|t| t.step > 0 && self.point.contains(&t.axis))
+    }
+
     /// The axes whose coordinates the index of a window has, with their steps; none if anything else of it varies.
     fn steps(&self, index: &Affine<i64, Extent>) -> Option<Vec<(usize, i64)>> {
         let mut steps = Vec::new();
         for Term { axis: of, step } in &index.terms {
             match self.point.iter().position(|p| p == of) {
-                Some(axis) if (1..=MAX_STEP).contains(step) => steps.push((axis, *step)),
+                Some(axis) if step.abs() <= MAX_STEP => steps.push((axis, *step)),
                 None if !self.extents.varies(*of) => {}
                 _ => return None,
             }
@@ -278,6 +316,7 @@ fn choice(f: &Fun, k: usize, sums: &Sums<'_>) -> Option<Choice> {
             sum.as_ref() == Some(&sums.extents.sum(*axis)) && end == sums.extents.sum(*n)
         };
         let is_inside = sums.point.iter().zip(sums.ends).any(is_coordinate);
+        sides[0] |= sides[1] && sum.as_ref().is_some_and(|sum| sums.is_natural(sum));
         if !is_inside && sides[0] != sides[1] {
             return None;
         }
@@ -319,7 +358,7 @@ impl Padded {
         let steps =
             || self.along.iter().filter_map(|a| if let Along::Window { steps, .. } = a { Some(steps) } else { None });
         if !is_folded {
-            let apart: i64 = steps().flatten().map(|(_, step)| step).product();
+            let apart: i64 = steps().flatten().map(|(_, step)| step.abs()).product();
             return steps().count() > 1 && self.reads.len() as i64 >= MIN_READS * apart;
         }
         let overlapping = steps().filter(|steps| steps.len() > 1).count();
@@ -355,9 +394,30 @@ fn conjuncts(f: &Fun, cond: Val) -> Option<Vec<(Comparison, Val, Val)>> {
     Some(out)
 }
 
+/// The closed function that gives the extents of what such an operation computes.
+fn shape_of(op: &ArrayOp, rank: usize, loc: &Loc) -> Option<Fun> {
+    let xs = match op {
+        ArrayOp::Generate { shape, .. } => return Some(shape.clone()),
+        ArrayOp::Map { xs, .. } => xs,
+        _ => return None,
+    };
+    let mut c = Code::new([], loc);
+    let (first, others) = xs.split_first()?;
+    let least = |axis: usize| {
+        let n = c.extent(*first, axis);
+        others.iter().fold(n, |n, x| {
+            let m = c.extent(*x, axis);
+            c.two(PrimOp::MinP, n, m)
+        })
+    };
+    let extents: Vec<Val> = (0..rank).map(least).collect();
+    Some(c.done(extents))
+}
+
 /// The function from a point to the least and the greatest index of each axis of windows, if it reads nothing and has no fault.
-fn index_of(f: &Fun, of: &Padded, loc: &Loc) -> Option<Fun> {
+fn index_of(f: &Fun, rank: usize, of: &Padded, loc: &Loc) -> Option<Fun> {
     let mut c = Code::of_function(f, loc);
+    c.set_params(f.body.params[..rank].to_vec());
     f.body.nodes.iter().for_each(|n| c.push(n.clone()));
     let index = c.done(of.windows().flat_map(|(_, ends)| ends));
     let is_divisor = |v: &Val| literal(&index.body.nodes, *v).is_some_and(|l| l.bits as i64 > 0);
@@ -368,10 +428,17 @@ fn index_of(f: &Fun, of: &Padded, loc: &Loc) -> Option<Fun> {
     (!index.body.nodes.iter().any(is_partial)).then_some(index)
 }
 
-/// The least indices of windows, at the first point of so many axes.
-fn least(c: &mut Code, rank: usize, index: &Fun) -> Vec<Val> {
-    let zero = c.int(0);
-    c.inline(index, &vec![zero; rank]).into_iter().step_by(2).collect()
+/// The least and the greatest index of each axis of windows, over points of these extents.
+fn ends_of(c: &mut Code, of: &Padded, extents: &[Val], index: &Fun) -> Vec<[Val; 2]> {
+    let (zero, one) = (c.int(0), c.int(1));
+    let last: Vec<Val> = extents.iter().map(|n| c.two(PrimOp::SubP, *n, one)).collect();
+    let windows = of.along.iter().filter_map(|a| if let Along::Window { steps, .. } = a { Some(steps) } else { None });
+    let mut at = |steps: &[(usize, i64)], result: usize, sign: i64| {
+        let is_last = |axis: usize| steps.iter().any(|(of, step)| *of == axis && step * sign > 0);
+        let point: Vec<Val> = last.iter().enumerate().map(|(k, n)| if is_last(k) { *n } else { zero }).collect();
+        c.inline(index, &point)[result]
+    };
+    windows.enumerate().map(|(k, steps)| [at(steps, 2 * k, -1), at(steps, 2 * k + 1, 1)]).collect()
 }
 
 /// The extents of the padded array.
@@ -380,10 +447,7 @@ fn extents_of(of: &Padded, shape: &Fun, index: &Fun, loc: &Loc) -> Fun {
     let mut extents: Vec<Val> = (0..of.along.len()).map(|axis| c.extent(of.reads[0].array, axis)).collect();
     let ends = c.inline(shape, &[]);
     let (zero, one) = (c.int(0), c.int(1));
-    let last: Vec<Val> = ends.iter().map(|n| c.two(PrimOp::SubP, *n, one)).collect();
-    let least = least(&mut c, ends.len(), index);
-    let greatest = c.inline(index, &last).into_iter().skip(1).step_by(2);
-    for ((axis, _), (least, greatest)) in of.windows().zip(least.into_iter().zip(greatest)) {
+    for ((axis, _), [least, greatest]) in of.windows().zip(ends_of(&mut c, of, &ends, index)) {
         let way = c.two(PrimOp::SubP, greatest, least);
         let all = c.two(PrimOp::AddP, way, one);
         extents[axis] = c.two(PrimOp::MaxP, all, zero);
@@ -391,14 +455,14 @@ fn extents_of(of: &Padded, shape: &Fun, index: &Fun, loc: &Loc) -> Fun {
     c.done(extents)
 }
 
-/// The elements of the padded array, for reads at points of so many axes.
-fn elements_of(of: &Padded, rank: usize, index: &Fun, ty: ScalarType, loc: &Loc) -> Fun {
+/// The elements of the padded array, for reads at points of this shape.
+fn elements_of(of: &Padded, shape: &Fun, index: &Fun, ty: ScalarType, loc: &Loc) -> Fun {
     let Choice { array, leaf, other, .. } = of.reads[0];
     let mut c = Code::of_index(of.along.len(), loc);
     let mut at = c.params();
     let mut inside = None;
-    let least = least(&mut c, rank, index);
-    for ((axis, _), least) in of.windows().zip(least) {
+    let extents = c.inline(shape, &[]);
+    for ((axis, _), [least, _]) in of.windows().zip(ends_of(&mut c, of, &extents, index)) {
         at[axis] = c.two(PrimOp::AddP, at[axis], least);
         let here = c.within_axis(&array, axis, at[axis]);
         inside = Some(inside.map_or(here, |inside| c.two(PrimOp::AndP, inside, here)));
@@ -410,8 +474,10 @@ fn elements_of(of: &Padded, rank: usize, index: &Fun, ty: ScalarType, loc: &Loc)
 }
 
 /// The function of points, which reads the padded array.
-fn reading(of: &Padded, f: &Fun, padded: ArrayId, loc: &Loc) -> Fun {
+fn reading(of: &Padded, f: &Fun, shape: &Fun, padded: ArrayId, loc: &Loc) -> Fun {
     let mut c = Code::of_function(f, loc);
+    let mirrored = of.along.iter().any(|a| matches!(a, Along::Window { steps, .. } if steps.iter().any(|(_, step)| *step < 0)));
+    let extents = if mirrored { c.inline(shape, &[]) } else { Vec::new() };
     for (k, node) in f.body.nodes.iter().enumerate() {
         let Some(read) = of.reads.iter().find(|r| r.node == k) else {
             c.push(node.clone());
@@ -422,8 +488,14 @@ fn reading(of: &Padded, f: &Fun, padded: ArrayId, loc: &Loc) -> Fun {
             let Along::Window { steps, least, .. } = along else { continue };
             let from_least = read.at[axis].base() - of.reads[*least].at[axis].base();
             index[axis] = steps.iter().fold(c.int(from_least), |sum, (axis, step)| {
-                let step = c.int(*step);
-                let term = c.two(PrimOp::MulP, f.body.params[*axis], step);
+                let mut along = f.body.params[*axis];
+                if *step < 0 {
+                    let (n, one) = (extents[*axis], c.int(1));
+                    let last = c.two(PrimOp::SubP, n, one);
+                    along = c.two(PrimOp::SubP, last, along);
+                }
+                let step = c.int(step.abs());
+                let term = c.two(PrimOp::MulP, along, step);
                 c.two(PrimOp::AddP, sum, term)
             });
         }

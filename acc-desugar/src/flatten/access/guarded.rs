@@ -271,15 +271,22 @@ impl Flattener<'_> {
         let columns = self.smaller(flat.columns[*leaf as usize])?;
         // Components that nothing is read at are not looked at again.
         let read = columns.iter().fold(0, |axes, part| axes | self.b.axes(*part));
+        let mut past = Vec::new();
         for (k, (s, n)) in index.iter().zip(&flat.shape).enumerate() {
             if read >> k & 1 == 1 {
                 continue;
             }
             let a = self.indices.affine_of(*s)?;
-            if !self.is_whole(&a, *n, at.array) && !self.is_guarded(&a, *n) {
-                let outside = a.outside(&mut self.b, *n);
-                self.b.const_size(outside).filter(|outside| *outside == 0)?;
+            if self.is_whole(&a, *n, at.array) {
+                continue;
             }
+            let outside = a.outside(&mut self.b, *n);
+            if self.b.const_size(outside) != Some(0) {
+                past.extend(self.past_open_end(&a, *n)?);
+            }
+        }
+        for past in past {
+            self.check(FaultKind::IndexOutOfBounds { array: at.array.0 }, past, &[], Vec::new());
         }
         let flat = self.demanded(at.array, Flat { columns, ..flat }, lanes, at.mask);
         let mut read: Option<Value> = None;

@@ -4,8 +4,8 @@
 //! `i / c` and `i % c` are how programs interleave arrays, repeat elements and whole arrays, address blocks, and take
 //! positions apart that are linear. A function that divides an index of its space is computed over the space whose axis is
 //! divided, and the result is put together again, which costs nothing beside storing it. Where the extent may
-//! be no multiple of `c` the last quotient has lanes beyond the end, which are cut off. A fault of theirs only makes the run
-//! suspect, and repeats it.
+//! be no multiple of `c` the last quotient has lanes beyond the end, and of `(i + k) / c` the first one has lanes before the
+//! first index. They are cut off. A fault of theirs only makes the run suspect, and repeats it.
 
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
@@ -29,14 +29,25 @@ pub(crate) struct SplitSpace {
     axes: Vec<Values>,
     /// how many positions each of their positions stands for,
     steps: Vec<Values>,
-    /// and whether these may have more positions than the axis.
+    /// whether these may have more positions than the axis,
     padded: Vec<bool>,
+    /// and how many of them are before its first one.
+    before: Vec<i64>,
     /// Whether axes may get more positions: those whose index is only divided.
     may_pad: Vec<bool>,
     /// What is defined in more bodies than this is not known where the space is.
     depth: usize,
-    /// Which axis is to be split next, and by what.
-    requested: Option<(usize, Value)>,
+    /// What is to be split next.
+    requested: Option<Request>,
+}
+
+/// That an axis be split.
+#[derive(Clone, Copy)]
+struct Request {
+    axis: usize,
+    by: Value,
+    /// So many positions before the first one.
+    before: i64,
 }
 
 /// The spaces that are split.
@@ -71,6 +82,7 @@ impl SplitSpace {
             axes,
             steps,
             padded: vec![false; whole.len()],
+            before: vec![0; whole.len()],
             may_pad,
             depth,
             requested: None,
@@ -96,6 +108,7 @@ impl SplitSpace {
         let mut outer = self.clone();
         outer.whole.pop()?;
         outer.padded.pop()?;
+        outer.before.pop()?;
         outer.may_pad.pop()?;
         outer.steps.pop()?;
         (outer.axes.pop()?.len() == 1).then_some(outer)
@@ -147,25 +160,32 @@ impl Flattener<'_> {
     /// Splits the axis that the last application of a function asked for.
     fn split_requested_axis(&mut self) -> bool {
         let Some(mut d) = self.splits.space.take() else { return false };
-        let requested = d.requested.take().and_then(|(axis, by)| {
+        let requested = d.requested.take().and_then(|request| {
             let mut first = 0;
             let (k, parts) = d.axes.iter().enumerate().find(|(_, parts)| {
                 first += parts.len();
-                axis < first
+                request.axis < first
             })?;
-            Some((k, axis + parts.len() - first, by))
+            Some((k, request.axis + parts.len() - first, request))
         });
-        let done = requested.is_some_and(|(k, part, by)| {
+        let done = requested.is_some_and(|(k, part, Request { by, before, .. })| {
             let (n, step) = (d.axes[k][part], d.steps[k][part]);
-            let (count, rest) = match ratio(&mut self.b, n, by) {
+            let (count, rest) = match ratio(&mut self.b, n, by).filter(|_| before == 0) {
                 Some(count) => (count, by),
-                // Only the outermost one may end between two multiples.
-                None if d.may_pad[k] && part == 0 => {
+                // Only the outermost one may begin and end between two multiples.
+                None if d.may_pad[k] && part == 0 && (before == 0 || d.axes[k].len() == 1) => {
+                    let n = match before {
+                        0 => n,
+                        _ => {
+                            let before = self.b.size(before);
+                            self.b.size_op(SizeOp::Add, n, before)
+                        }
+                    };
                     // One more than the quotient of the last position, since a sum with the divisor might wrap around.
                     let one = self.b.size(1);
                     let last = self.b.size_op(SizeOp::Sub, n, one);
                     let quotient = self.b.size_op(SizeOp::Quot, last, by);
-                    d.padded[k] = true;
+                    (d.padded[k], d.before[k]) = (true, d.before[k] + before);
                     // No more lanes than there are positions, however much they are divided by.
                     (self.b.size_op(SizeOp::Add, quotient, one), self.b.size_op(SizeOp::Min, by, n))
                 }
@@ -194,12 +214,10 @@ impl Flattener<'_> {
                 false => *n,
             })
             .collect();
-        let zero = self.b.size(0);
         let mut column = self.b.reshape(value, &lens);
-        for (axis, (n, padded)) in d.whole.iter().zip(&d.padded).enumerate() {
-            if *padded {
-                column = self.b.slice(column, axis as u32, zero, *n, 1);
-            }
+        for (axis, n) in d.whole.iter().enumerate().filter(|(axis, _)| d.padded[*axis]) {
+            let first = self.b.size(d.before[axis]);
+            column = self.b.slice(column, axis as u32, first, *n, 1);
         }
         self.b.set_full(column);
         self.splits.columns.insert(column, SplitColumn { value, space: d.clone() });
@@ -259,9 +277,7 @@ impl Flattener<'_> {
         }
         let [above, below] = split;
         if !self.is_below(rest, &below, by) {
-            if rest == 0 {
-                self.request_split(lanes, &below, by, mask);
-            }
+            self.request_split(lanes, &below, (by, rest), mask);
             return None;
         }
         if self.b.const_size(by).is_none() {
@@ -305,9 +321,13 @@ impl Flattener<'_> {
         rest == 0 && terms.is_empty() && ratio(&mut self.b, by, positions).is_some()
     }
 
-    /// Asks for the division of the axis that a remainder runs along and leaves.
-    fn request_split(&mut self, lanes: &Lanes<'_>, below: &[Term], by: Value, mask: Option<Value>) {
+    /// Asks for the division of the axis that a remainder runs along and leaves, for an index that is this `rest` at the
+    /// first lane.
+    fn request_split(&mut self, lanes: &Lanes<'_>, below: &[Term], (by, rest): (Value, i64), mask: Option<Value>) {
         let Some(d) = self.splits.space.clone() else { return };
+        if rest != 0 && !matches!(below, [t] if self.b.const_size(t.step) == Some(1)) {
+            return;
+        }
         // Where nobody may divide by it, it may be 0, and there would be no lane.
         if self.b.const_size(by).is_none() && (mask.is_some() || self.b.depth() != d.depth) {
             return;
@@ -323,7 +343,7 @@ impl Flattener<'_> {
                 && self.b.const_size(part) != Some(1)
             {
                 if let Some(d) = &mut self.splits.space {
-                    d.requested = Some((t.axis.axis, part));
+                    d.requested = Some(Request { axis: t.axis.axis, by: part, before: rest });
                 }
                 return;
             }
@@ -343,12 +363,13 @@ fn is_division(p: PrimOp) -> bool {
     matches!(p, PrimOp::QuotP | PrimOp::RemP | PrimOp::DivFloorP | PrimOp::ModFloorP)
 }
 
-/// Whether an index is only ever divided, and the function certainly terminates for lanes beyond the end.
+/// Whether an index, or its sums, are only ever divided, and the function certainly terminates for lanes beyond the end.
 fn is_only_divided(f: &Fun, index: Val) -> bool {
     let mut alone = !f.body.results.contains(&index);
     f.body.visit(0, &mut |n, _| {
         alone &= match &n.op {
             ScalarOp::Prim(p, args) if is_division(*p) => args[1] != index,
+            ScalarOp::Prim(PrimOp::AddP, args) if args.contains(&index) => n.results.iter().all(|sum| is_only_divided(f, *sum)),
             ScalarOp::While { .. } | ScalarOp::Own(_) => false,
             op => {
                 let yields = op.regions().into_iter().any(|r| r.results.contains(&index));
@@ -362,13 +383,14 @@ fn is_only_divided(f: &Fun, index: Val) -> bool {
 impl Indices {
     /// The index along each axis of a space in terms of the axes that these are split into.
     pub(crate) fn split_index(&mut self, b: &mut Builder, d: &SplitSpace) -> Vec<Scalar> {
-        let (zero, rank) = (b.size(0), d.space().len());
+        let rank = d.space().len();
         let mut axes = 0..rank;
         let mut index = Vec::new();
-        for (parts, steps) in d.axes.iter().zip(&d.steps) {
+        for ((parts, steps), before) in d.axes.iter().zip(&d.steps).zip(&d.before) {
             let parts = parts.iter().zip(steps).zip(axes.by_ref());
             let terms = parts.map(|((len, step), axis)| Term { axis: LaneAxis { axis, len: *len, rank }, step: *step });
-            index.push(self.affine(Affine { base: zero, terms: terms.collect() }));
+            let base = b.size(-before);
+            index.push(self.affine(Affine { base, terms: terms.collect() }));
         }
         index
     }

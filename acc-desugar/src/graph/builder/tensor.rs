@@ -437,6 +437,14 @@ impl Builder {
         if self.rank(mask) == 0 {
             return mask;
         }
+        // Conditions along other axes are not brought together to be looked at.
+        if let Some(&Op::Prim(PrimOp::AndP, ref args)) = self.def(mask)
+            && let [x, y] = args[..]
+            && self.axes(x) & self.axes(y) == 0
+        {
+            let both = [x, y].map(|x| acc_core::grow_stack(|| self.any(x)));
+            return self.prim(PrimOp::AndP, &both);
+        }
         self.tensor(Op::AnyLane(mask), ScalarType::Bool, 0)
     }
 }

@@ -56,10 +56,14 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
             let (channels, of_filter) = (image[1], filter[1]);
             let groups = Groups::new(groups, S);
             let message = "conv: filters of {} channels in {} groups, but images of {}";
-            let fits = (of_filter * groups.count()).eq(channels);
-            let xs = self.check_with(fits, message, &[of_filter, groups.count(), channels]);
-            let xs = groups.check("conv", filter[0], xs);
-            let per_group = filter[0] / groups.count();
+            let fits = groups.in_all(of_filter).eq(channels);
+            // Whichever of the two is needed first.
+            let checked = |xs: &Self| {
+                let xs = xs.check_with(fits, message, &[of_filter, groups.count(), channels]);
+                groups.check("conv", filter[0], xs)
+            };
+            let (xs, filters) = (checked(self), checked(&filters));
+            let per_group = groups.per_group(filter[0]);
             let layout = windows.over(&image[2..], &filter[2..]);
             let images = groups.of_images::<E>(&xs.node, image[0], &[&[of_filter], &image[2..]]);
             let by = groups.of_filters::<E>(&filters.node, &[&[per_group, of_filter], &filter[2..]]);

@@ -38,6 +38,18 @@ impl Groups {
         self.count
     }
 
+    /// How many of so many each group has.
+    #[track_caller]
+    pub(super) fn per_group(&self, all: Exp<i64>) -> Exp<i64> {
+        if self.axis == Axis::None { all } else { all / self.count }
+    }
+
+    /// How many all groups have, of which each has so many.
+    #[track_caller]
+    pub(super) fn in_all(&self, per_group: Exp<i64>) -> Exp<i64> {
+        if self.axis == Axis::None { per_group } else { per_group * self.count }
+    }
+
     /// The extents of the axes of images and groups.
     #[track_caller]
     pub(super) fn outer(&self, images: Exp<i64>) -> Vec<Exp<i64>> {

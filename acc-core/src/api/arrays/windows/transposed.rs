@@ -13,7 +13,7 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
     /// `[image, filter, y, x]` and the filters `[filter, channel, y, x]` of that convolution the images
     /// `[image, channel, y, x]`. It adds each filter, times an element, to the window that the convolution reads for the
     /// element. It is also the gradient of that convolution by its images, and makes images larger where windows have a
-    /// stride.
+    /// stride. Beyond the edges of images and windows is 0, which is multiplied, too: times an infinite number it is NaN.
     ///
     /// Along an axis with `n` elements, a window of `w` and a stride `s` the result has `(n - 1) * s + w` elements, less the
     /// padding, and at least 0; for [`Windows::same`] it has `n * s`. Other numbers of filters are a fault.
@@ -60,10 +60,14 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
         compose(&"conv_transposed", || {
             let (image, filter) = (self.extent().parts(), filters.extent().parts());
             let message = "conv_transposed: {} filters, but images with {} channels";
-            let xs = self.check_with(filter[0].eq(image[1]), message, &[filter[0], image[1]]);
             let groups = Groups::new(groups, S);
-            let xs = groups.check("conv_transposed", filter[0], xs);
-            let (per_group, channels) = (filter[0] / groups.count(), filter[1]);
+            // Whichever of the two is needed first.
+            let checked = |xs: &Self| {
+                let xs = xs.check_with(filter[0].eq(image[1]), message, &[filter[0], image[1]]);
+                groups.check("conv_transposed", filter[0], xs)
+            };
+            let (xs, filters) = (checked(self), checked(&filters));
+            let (per_group, channels) = (groups.per_group(filter[0]), filter[1]);
             let images = groups.of_images::<E>(&xs.node, image[0], &[&[per_group], &image[2..]]);
             let by = groups.of_filters::<E>(&filters.node, &[&[per_group], &filter[1..]]);
             let outer = [&groups.outer(image[0])[..], &[channels]].concat();
@@ -75,18 +79,15 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
             let terms = ranked::generate::<E>(&shape, |ix| {
                 let (of_image, channel, filter) = (&ix[..outer.len() - 1], ix[outer.len() - 1], ix[inner]);
                 let mut places = &ix[outer.len()..inner];
-                let (mut at, mut inside) = (Vec::new(), None);
-                let mut weight = [&groups.at(of_image)[..], &[filter, channel]].concat();
+                let (mut at, mut weight) = (Reached::default(), Reached::default());
                 for (axis, element) in axes.iter().zip(&ix[inner + 1..]) {
                     let (here, rest) = places.split_at(axis.places().len());
                     places = rest;
-                    let (position, of_filter, holds) = axis.read(here, *element);
-                    at.push(position);
-                    weight.push(of_filter);
-                    inside = Some(inside.map_or(holds, |inside| inside & holds));
+                    axis.read(here, *element, &mut at, &mut weight);
                 }
-                let outer = [of_image, &[filter]].concat();
-                read(&images, &outer, (at, inside), |x| E::mul(x, ranked::element(&by, &weight)), zero)
+                let x = read(&images, &[of_image, &[filter]].concat(), at.parts(), |x| x, zero);
+                let of_filter = [&groups.at(of_image)[..], &[filter, channel]].concat();
+                E::mul(x, read(&by, &of_filter, weight.parts(), |weight| weight, zero))
             });
             let mut summed = sums::<E>().folds(terms, shape.len(), 1 + S);
             let extents: Vec<_> = axes.iter().map(|axis| axis.extent).collect();
@@ -98,8 +99,7 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
                     ranked::element(&summed, &[outer, &places].concat())
                 });
             }
-            let channels = channels * groups.count();
-            ranked::typed(groups.reshape::<E>(&summed, &[&[image[0], channels], &extents[..]].concat()))
+            ranked::typed(groups.reshape::<E>(&summed, &[&[image[0], groups.in_all(channels)], &extents[..]].concat()))
         })
     }
 }
@@ -167,20 +167,46 @@ impl Axis {
         }
     }
 
-    /// The position in the given image, the element of its window, and whether both are there.
+    /// Adds the position in the given image and the element of its window.
     #[track_caller]
-    fn read(&self, place: &[Exp<i64>], element: Exp<i64>) -> (Exp<i64>, Exp<i64>, Exp<bool>) {
+    fn read(&self, place: &[Exp<i64>], element: Exp<i64>, at: &mut Reached, weight: &mut Reached) {
         let Spacing { stride, dilation, window, image, low, .. } = self.spacing;
         let within = |i: Exp<i64>| i.ge(0) & i.lt(image);
         if let [phase, position] = *place {
             let (of_window, position) = (phase + times(element, stride), position - element);
-            return (position, of_window, of_window.lt(window) & within(position));
+            at.push(position, Some(within(position)));
+            weight.push(of_window, Some(of_window.lt(window)));
+            return;
         }
+        weight.push(element, None);
         let from = place[0] + low - times(element, dilation);
         if stride == 1 {
-            return (from, element, within(from));
+            at.push(from, Some(within(from)));
+            return;
         }
         let position = from / step(stride);
-        (position, element, from.ge(0) & (from % step(stride)).eq(0) & within(position))
+        at.push(position, Some(from.ge(0) & (from % step(stride)).eq(0) & within(position)));
+    }
+}
+
+/// Positions along the axes of an array, and the condition that all are in it.
+#[derive(Default)]
+struct Reached {
+    at: Vec<Exp<i64>>,
+    inside: Option<Exp<bool>>,
+}
+
+impl Reached {
+    #[track_caller]
+    fn push(&mut self, position: Exp<i64>, holds: Option<Exp<bool>>) {
+        self.at.push(position);
+        self.inside = match (self.inside, holds) {
+            (Some(a), Some(b)) => Some(a & b),
+            (a, b) => a.or(b),
+        };
+    }
+
+    fn parts(self) -> (Vec<Exp<i64>>, Option<Exp<bool>>) {
+        (self.at, self.inside)
     }
 }

@@ -21,7 +21,7 @@ use crate::passes::simplify::dead_scalars::live;
 use acc_core::ad::Code;
 use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, Val};
 use acc_core::verify::MAX_RANK;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The largest step of a pivot: of so many elements one is read, and all are looked at.
 const MAX_STEP: u64 = 4;
@@ -259,14 +259,26 @@ fn reads_at_coordinates(f: &Fun) -> bool {
     all
 }
 
-/// Whether a function does nothing that takes longer than to store what it yields and to read it again.
+/// Whether a function does nothing at points that takes longer than to store what it yields and to read it again. What is the same
+/// at all points leaves their loops.
 fn is_cheap(f: &Fun) -> bool {
-    let mut cheap = true;
+    let (mut cheap, mut varying) = (true, HashSet::<Val>::from_iter(f.body.params.iter().copied()));
     f.body.visit(0, &mut |n, _| {
-        cheap &= match &n.op {
-            ScalarOp::Prim(p, _) => prim_cost(*p) == 1,
-            ScalarOp::While { .. } | ScalarOp::Own(_) => false,
-            _ => true,
+        let here = match &n.op {
+            ScalarOp::Prim(p, args) => {
+                let varies = args.iter().any(|v| varying.contains(v));
+                cheap &= !varies || prim_cost(*p) == 1;
+                varies
+            }
+            ScalarOp::While { .. } | ScalarOp::Own(_) => {
+                cheap = false;
+                true
+            }
+            ScalarOp::Index(_) | ScalarOp::If { .. } => true,
+            op => op.operands().iter().any(|v| varying.contains(v)),
+        };
+        if here {
+            varying.extend(&n.results);
         }
     });
     cheap
