@@ -1,9 +1,9 @@
 //! The passes of each executor, in order.
 //!
 //! ```text
-//! conjugate ─ differentiate ─ scan_segments ─ simplify
-//!   ├ pad_windows ─ sink_transposes ─ separate_schedules ─ regroup ─ canonical ─ fuse ─ lower     native code and tiles
-//!   └ flatten ─ rewrite_graph ─ plan                                                              graphs, run by libtorch
+//! conjugate ─ differentiate ─ scan_segments ─ simplify ─ pad_windows
+//!   ├ sink_transposes ─ separate_schedules ─ regroup ─ canonical ─ fuse ─ lower     native code and tiles
+//!   └ flatten ─ rewrite_graph ─ plan                                                graphs, run by libtorch
 //! ```
 //!
 //! The interpreter runs programs as they are. A program that an executor gets has been verified; what each pass makes is
@@ -49,7 +49,8 @@ pub const NATIVE: &[Pass] = &[
 pub const NATIVE_EXACT: &[Pass] = &[DIFFERENTIATE_EXACT, SCAN_SEGMENTS, FUSE, LOWER];
 
 /// The passes of the graph executor, and of exports of graphs.
-pub const GRAPH: &[Pass] = &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, PAD_WINDOWS, FLATTEN, REWRITE_GRAPH, PLAN];
+pub const GRAPH: &[Pass] =
+    &[CONJUGATE, DIFFERENTIATE, SCAN_SEGMENTS, SIMPLIFY, PAD_WINDOWS, FLATTEN, REWRITE_GRAPH, PLAN];
 
 /// Those of its run after a fault.
 pub const GRAPH_EXACT: &[Pass] = &[DIFFERENTIATE_EXACT, SCAN_SEGMENTS, FLATTEN, REWRITE_GRAPH, PLAN];

@@ -99,7 +99,8 @@ fn zeros_around_images_are_read() {
     let filter = || use_(&Array::from_vec(Dim([1, 1, 3, 3]), vec![1.0f32; 9]).unwrap());
     let program = image().conv(filter(), Windows::same()).program().unwrap().program;
     let without = |names: &[&str]| names.iter().fold(Rules::all(), |rules, name| rules.without(name).unwrap());
-    let expected = [(without(&[]), 0, 1), (without(&["pad_windows"]), 0, 1), (without(&["pad_windows", "zeros"]), 1, 0)];
+    let expected =
+        [(without(&[]), 0, 1), (without(&["pad_windows"]), 0, 1), (without(&["pad_windows", "zeros"]), 1, 0)];
     for (rules, choices, convolutions) in expected {
         let g = graph(&program, &rules, Faults::Detect);
         assert_eq!(count(&g, |op| matches!(op, Op::Where(..))), choices);

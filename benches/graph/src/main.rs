@@ -40,11 +40,12 @@ fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let file = args.iter().position(|a| a == "--markdown").and_then(|i| args.get(i + 1));
     let filter = args.iter().position(|a| a == "--only").and_then(|i| args.get(i + 1));
+    let mut setup = backend_graph::torch::Setup::default();
     if let Some(threads) = args.iter().position(|a| a == "--threads").and_then(|i| args.get(i + 1)?.parse().ok()) {
-        let mut setup = backend_graph::torch::Setup::default();
         setup.threads = threads;
-        setup.apply();
     }
+    // What is written by hand has as many threads.
+    tch::set_num_threads(setup.apply().threads as i32);
     if let Some(device) = args.iter().position(|a| a == "--device").and_then(|i| args.get(i + 1)) {
         let named = Device::available().into_iter().find(|d| d.to_string() == *device);
         row::run_on(named.unwrap_or_else(|| panic!("this libtorch finds no device {device}")));

@@ -1,10 +1,8 @@
 //! What random programs were made of.
 
-use acc_core::RunLimits;
 use acc_core::ir::{Block, Program, Read, ScalarOp};
-use acc_desugar::{RULES, Rules, Settings, pass, pipeline, simplify_with};
+use acc_desugar::{RULES, Rules, simplify_with};
 use backend_graph::graph_with;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -39,16 +37,10 @@ impl Statistics {
         self.block(&program.body, &mut makers);
         if rules {
             let graph = |rules: &Rules| graph_with(program, rules, true).ok();
-            let limits = RunLimits::none();
-            let native = |rules: &Rules, pass: &str| {
-                let stage = pass::until(pipeline::NATIVE, pass, program, &Settings::new(rules, &limits))?;
-                stage.ok()?.into_program().map(Cow::into_owned)
-            };
             let all = (simplify_with(program, &Rules::all()), graph(&Rules::all()));
             for rule in RULES {
                 let changed = Rules::all().without(rule.name).is_some_and(|rules| match rule.pass {
                     "simplify" => simplify_with(program, &rules) != all.0,
-                    "pad_windows" => native(&rules, rule.pass) != native(&Rules::all(), rule.pass),
                     _ => graph(&rules) != all.1,
                 });
                 *self.rules.entry(rule.name).or_default() += u64::from(changed);

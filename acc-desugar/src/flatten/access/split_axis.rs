@@ -369,7 +369,9 @@ fn is_only_divided(f: &Fun, index: Val) -> bool {
     f.body.visit(0, &mut |n, _| {
         alone &= match &n.op {
             ScalarOp::Prim(p, args) if is_division(*p) => args[1] != index,
-            ScalarOp::Prim(PrimOp::AddP, args) if args.contains(&index) => n.results.iter().all(|sum| is_only_divided(f, *sum)),
+            ScalarOp::Prim(PrimOp::AddP, args) if args.contains(&index) => {
+                n.results.iter().all(|sum| is_only_divided(f, *sum))
+            }
             ScalarOp::While { .. } | ScalarOp::Own(_) => false,
             op => {
                 let yields = op.regions().into_iter().any(|r| r.results.contains(&index));
