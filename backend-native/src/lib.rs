@@ -218,7 +218,7 @@ impl Backend for Native {
         let run = |e: &Executable| {
             // Machine code checks all indices.
             let compile = if e.checks { compile } else { Compile::Never };
-            let cx = Context { threads, memory: &state.memory, limits, meter, compile };
+            let cx = Context { threads, memory: &state.memory, limits, meter, compile, in_order: e.in_order };
             run::run(&e.plan, args, cx).map_err(|error| match error {
                 // Array numbers of the plan differ from those of the program.
                 Error::Fault { fault, op, loc } => {

@@ -181,161 +181,222 @@ func.func public @main(%0: tensor<4x6xf32>, %1: tensor<5xi32>, %2: tensor<i64>) 
 }) : (tensor<2x3x3xf32>, tensor<f32>) -> (tensor<2x3xf32>)
 // generate at fold/pools.acc:10:18
 %46 = stablehlo.constant dense<false> : tensor<i1>
-// generate at fold/pools.acc:11:15
+// generate at fold/pools.acc:14:11
 // generate at fold/pools.acc:10:18
+%47 = stablehlo.constant dense<false> : tensor<i1>
+%48 = stablehlo.constant dense<false> : tensor<i1>
+%49 = stablehlo.iota dim = 0 : tensor<6xi64>
+// generate at fold/pools.acc:11:15
+%50 = stablehlo.constant dense<-1> : tensor<i64>
+%51 = stablehlo.constant dense<1> : tensor<i64>
+%52 = stablehlo.broadcast_in_dim %51, dims = [] : (tensor<i64>) -> tensor<6xi64>
+%53 = stablehlo.multiply %49, %52 : tensor<6xi64>
+%54 = stablehlo.broadcast_in_dim %50, dims = [] : (tensor<i64>) -> tensor<6xi64>
+%55 = stablehlo.add %53, %54 : tensor<6xi64>
+%56 = stablehlo.reshape %55 : (tensor<6xi64>) -> tensor<6x1xi64>
+// generate at fold/pools.acc:10:18
+%57 = stablehlo.constant dense<0> : tensor<i64>
+%58 = stablehlo.broadcast_in_dim %57, dims = [] : (tensor<i64>) -> tensor<6x1xi64>
+%59 = stablehlo.compare GE, %56, %58, SIGNED : (tensor<6x1xi64>, tensor<6x1xi64>) -> tensor<6x1xi1>
+%60 = stablehlo.constant dense<4> : tensor<i64>
+%61 = stablehlo.broadcast_in_dim %60, dims = [] : (tensor<i64>) -> tensor<6x1xi64>
+%62 = stablehlo.compare LT, %56, %61, SIGNED : (tensor<6x1xi64>, tensor<6x1xi64>) -> tensor<6x1xi1>
+%63 = stablehlo.and %59, %62 : tensor<6x1xi1>
+%64 = stablehlo.iota dim = 0 : tensor<8xi64>
+%65 = stablehlo.constant dense<-1> : tensor<i64>
+%66 = stablehlo.constant dense<1> : tensor<i64>
+%67 = stablehlo.broadcast_in_dim %66, dims = [] : (tensor<i64>) -> tensor<8xi64>
+%68 = stablehlo.multiply %64, %67 : tensor<8xi64>
+%69 = stablehlo.broadcast_in_dim %65, dims = [] : (tensor<i64>) -> tensor<8xi64>
+%70 = stablehlo.add %68, %69 : tensor<8xi64>
+%71 = stablehlo.reshape %70 : (tensor<8xi64>) -> tensor<1x8xi64>
+%72 = stablehlo.broadcast_in_dim %57, dims = [] : (tensor<i64>) -> tensor<1x8xi64>
+%73 = stablehlo.compare GE, %71, %72, SIGNED : (tensor<1x8xi64>, tensor<1x8xi64>) -> tensor<1x8xi1>
+%74 = stablehlo.constant dense<6> : tensor<i64>
+%75 = stablehlo.broadcast_in_dim %74, dims = [] : (tensor<i64>) -> tensor<1x8xi64>
+%76 = stablehlo.compare LT, %71, %75, SIGNED : (tensor<1x8xi64>, tensor<1x8xi64>) -> tensor<1x8xi1>
+%77 = stablehlo.and %73, %76 : tensor<1x8xi1>
+%78 = stablehlo.broadcast_in_dim %63, dims = [0, 1] : (tensor<6x1xi1>) -> tensor<6x8xi1>
+%79 = stablehlo.broadcast_in_dim %77, dims = [0, 1] : (tensor<1x8xi1>) -> tensor<6x8xi1>
+%80 = stablehlo.and %78, %79 : tensor<6x8xi1>
+%81 = stablehlo.constant dense<-1> : tensor<i64>
+%82 = stablehlo.constant dense<1> : tensor<i64>
+%83 = stablehlo.constant dense<0x00000000> : tensor<f32>
+%84 = stablehlo.broadcast_in_dim %81, dims = [] : (tensor<i64>) -> tensor<6xi64>
+%85 = stablehlo.iota dim = 0 : tensor<6xi64>
+%86 = stablehlo.broadcast_in_dim %82, dims = [] : (tensor<i64>) -> tensor<6xi64>
+%87 = stablehlo.multiply %85, %86 : tensor<6xi64>
+%88 = stablehlo.add %84, %87 : tensor<6xi64>
+%89 = stablehlo.reshape %88 : (tensor<6xi64>) -> tensor<6x1xi64>
+%90 = "stablehlo.gather"(%0, %89) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>, indices_are_sorted = false}> : (tensor<4x6xf32>, tensor<6x1xi64>) -> (tensor<6x6xf32>)
+%91 = stablehlo.constant dense<4> : tensor<i64>
+%92 = stablehlo.constant dense<0> : tensor<i64>
+%93 = stablehlo.broadcast_in_dim %92, dims = [] : (tensor<i64>) -> tensor<6xi64>
+%94 = stablehlo.compare LT, %88, %93, SIGNED : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi1>
+%95 = stablehlo.broadcast_in_dim %91, dims = [] : (tensor<i64>) -> tensor<6xi64>
+%96 = stablehlo.compare GE, %88, %95, SIGNED : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi1>
+%97 = stablehlo.or %94, %96 : tensor<6xi1>
+%98 = stablehlo.reshape %97 : (tensor<6xi1>) -> tensor<6x1xi1>
+%99 = stablehlo.broadcast_in_dim %98, dims = [0, 1] : (tensor<6x1xi1>) -> tensor<6x6xi1>
+%100 = stablehlo.broadcast_in_dim %83, dims = [] : (tensor<f32>) -> tensor<6x6xf32>
+%101 = stablehlo.select %99, %100, %90 : tensor<6x6xi1>, tensor<6x6xf32>
+%102 = stablehlo.constant dense<-1> : tensor<i64>
+%103 = stablehlo.constant dense<1> : tensor<i64>
+%104 = stablehlo.constant dense<0x00000000> : tensor<f32>
+%105 = stablehlo.broadcast_in_dim %102, dims = [] : (tensor<i64>) -> tensor<8xi64>
+%106 = stablehlo.iota dim = 0 : tensor<8xi64>
+%107 = stablehlo.broadcast_in_dim %103, dims = [] : (tensor<i64>) -> tensor<8xi64>
+%108 = stablehlo.multiply %106, %107 : tensor<8xi64>
+%109 = stablehlo.add %105, %108 : tensor<8xi64>
+%110 = stablehlo.reshape %109 : (tensor<8xi64>) -> tensor<8x1xi64>
+%111 = "stablehlo.gather"(%101, %110) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 6, 1>, indices_are_sorted = false}> : (tensor<6x6xf32>, tensor<8x1xi64>) -> (tensor<6x8xf32>)
+%112 = stablehlo.constant dense<6> : tensor<i64>
+%113 = stablehlo.constant dense<0> : tensor<i64>
+%114 = stablehlo.broadcast_in_dim %113, dims = [] : (tensor<i64>) -> tensor<8xi64>
+%115 = stablehlo.compare LT, %109, %114, SIGNED : (tensor<8xi64>, tensor<8xi64>) -> tensor<8xi1>
+%116 = stablehlo.broadcast_in_dim %112, dims = [] : (tensor<i64>) -> tensor<8xi64>
+%117 = stablehlo.compare GE, %109, %116, SIGNED : (tensor<8xi64>, tensor<8xi64>) -> tensor<8xi1>
+%118 = stablehlo.or %115, %117 : tensor<8xi1>
+%119 = stablehlo.reshape %118 : (tensor<8xi1>) -> tensor<1x8xi1>
+%120 = stablehlo.broadcast_in_dim %119, dims = [0, 1] : (tensor<1x8xi1>) -> tensor<6x8xi1>
+%121 = stablehlo.broadcast_in_dim %104, dims = [] : (tensor<f32>) -> tensor<6x8xf32>
+%122 = stablehlo.select %120, %121, %111 : tensor<6x8xi1>, tensor<6x8xf32>
+%123 = stablehlo.constant dense<0x7F800000> : tensor<f32>
+%124 = stablehlo.broadcast_in_dim %123, dims = [] : (tensor<f32>) -> tensor<6x8xf32>
+%125 = stablehlo.select %80, %122, %124 : tensor<6x8xi1>, tensor<6x8xf32>
+// generate at fold/pools.acc:14:11
+%126 = stablehlo.constant dense<false> : tensor<i1>
+// generate at fold/pools.acc:10:18
+// fold at fold/pools.acc:16:73
+%127 = stablehlo.constant dense<0> : tensor<i64>
+%128 = stablehlo.constant dense<1> : tensor<i64>
+%129 = stablehlo.constant dense<1> : tensor<i64>
+%130 = stablehlo.broadcast_in_dim %127, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
+%131 = stablehlo.iota dim = 0 : tensor<6x3xi64>
+%132 = stablehlo.broadcast_in_dim %128, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
+%133 = stablehlo.multiply %131, %132 : tensor<6x3xi64>
+%134 = stablehlo.add %130, %133 : tensor<6x3xi64>
+%135 = stablehlo.iota dim = 1 : tensor<6x3xi64>
+%136 = stablehlo.broadcast_in_dim %129, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
+%137 = stablehlo.multiply %135, %136 : tensor<6x3xi64>
+%138 = stablehlo.add %134, %137 : tensor<6x3xi64>
+%139 = stablehlo.reshape %138 : (tensor<6x3xi64>) -> tensor<6x3x1xi64>
+%140 = "stablehlo.gather"(%125, %139) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 6, 1>, indices_are_sorted = false}> : (tensor<6x8xf32>, tensor<6x3x1xi64>) -> (tensor<6x6x3xf32>)
+%141 = stablehlo.constant dense<0x7F800000> : tensor<f32>
+%145 = "stablehlo.reduce"(%140, %141) <{dimensions = array<i64: 2>}> ({
+^bb0(%142: tensor<f32>, %143: tensor<f32>):
+%144 = stablehlo.minimum %142, %143 : tensor<f32>
+"stablehlo.return"(%144) : (tensor<f32>) -> ()
+}) : (tensor<6x6x3xf32>, tensor<f32>) -> (tensor<6x6xf32>)
 // fold at fold/pools.acc:17:74
-%47 = stablehlo.constant dense<-1> : tensor<i64>
-%48 = stablehlo.constant dense<1> : tensor<i64>
-%49 = stablehlo.constant dense<1> : tensor<i64>
-%50 = stablehlo.constant dense<0x7F800000> : tensor<f32>
-%51 = stablehlo.broadcast_in_dim %47, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
-%52 = stablehlo.iota dim = 0 : tensor<4x3xi64>
-%53 = stablehlo.broadcast_in_dim %48, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
-%54 = stablehlo.multiply %52, %53 : tensor<4x3xi64>
-%55 = stablehlo.add %51, %54 : tensor<4x3xi64>
-%56 = stablehlo.iota dim = 1 : tensor<4x3xi64>
-%57 = stablehlo.broadcast_in_dim %49, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
-%58 = stablehlo.multiply %56, %57 : tensor<4x3xi64>
-%59 = stablehlo.add %55, %58 : tensor<4x3xi64>
-%60 = stablehlo.reshape %59 : (tensor<4x3xi64>) -> tensor<4x3x1xi64>
-%61 = "stablehlo.gather"(%0, %60) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 6>, indices_are_sorted = false}> : (tensor<4x6xf32>, tensor<4x3x1xi64>) -> (tensor<4x3x6xf32>)
-%62 = stablehlo.constant dense<4> : tensor<i64>
-%63 = stablehlo.constant dense<0> : tensor<i64>
-%64 = stablehlo.broadcast_in_dim %63, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
-%65 = stablehlo.compare LT, %59, %64, SIGNED : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi1>
-%66 = stablehlo.broadcast_in_dim %62, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
-%67 = stablehlo.compare GE, %59, %66, SIGNED : (tensor<4x3xi64>, tensor<4x3xi64>) -> tensor<4x3xi1>
-%68 = stablehlo.or %65, %67 : tensor<4x3xi1>
-%69 = stablehlo.reshape %68 : (tensor<4x3xi1>) -> tensor<4x3x1xi1>
-%70 = stablehlo.broadcast_in_dim %69, dims = [0, 1, 2] : (tensor<4x3x1xi1>) -> tensor<4x3x6xi1>
-%71 = stablehlo.broadcast_in_dim %50, dims = [] : (tensor<f32>) -> tensor<4x3x6xf32>
-%72 = stablehlo.select %70, %71, %61 : tensor<4x3x6xi1>, tensor<4x3x6xf32>
-%73 = stablehlo.constant dense<0x7F800000> : tensor<f32>
-%77 = "stablehlo.reduce"(%72, %73) <{dimensions = array<i64: 1>}> ({
-^bb0(%74: tensor<f32>, %75: tensor<f32>):
-%76 = stablehlo.minimum %74, %75 : tensor<f32>
-"stablehlo.return"(%76) : (tensor<f32>) -> ()
+%146 = stablehlo.constant dense<0> : tensor<i64>
+%147 = stablehlo.constant dense<1> : tensor<i64>
+%148 = stablehlo.constant dense<1> : tensor<i64>
+%149 = stablehlo.broadcast_in_dim %146, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
+%150 = stablehlo.iota dim = 0 : tensor<4x3xi64>
+%151 = stablehlo.broadcast_in_dim %147, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
+%152 = stablehlo.multiply %150, %151 : tensor<4x3xi64>
+%153 = stablehlo.add %149, %152 : tensor<4x3xi64>
+%154 = stablehlo.iota dim = 1 : tensor<4x3xi64>
+%155 = stablehlo.broadcast_in_dim %148, dims = [] : (tensor<i64>) -> tensor<4x3xi64>
+%156 = stablehlo.multiply %154, %155 : tensor<4x3xi64>
+%157 = stablehlo.add %153, %156 : tensor<4x3xi64>
+%158 = stablehlo.reshape %157 : (tensor<4x3xi64>) -> tensor<4x3x1xi64>
+%159 = "stablehlo.gather"(%145, %158) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 6>, indices_are_sorted = false}> : (tensor<6x6xf32>, tensor<4x3x1xi64>) -> (tensor<4x3x6xf32>)
+%160 = stablehlo.constant dense<0x7F800000> : tensor<f32>
+%164 = "stablehlo.reduce"(%159, %160) <{dimensions = array<i64: 1>}> ({
+^bb0(%161: tensor<f32>, %162: tensor<f32>):
+%163 = stablehlo.minimum %161, %162 : tensor<f32>
+"stablehlo.return"(%163) : (tensor<f32>) -> ()
 }) : (tensor<4x3x6xf32>, tensor<f32>) -> (tensor<4x6xf32>)
-%78 = stablehlo.constant dense<-1> : tensor<i64>
-%79 = stablehlo.constant dense<1> : tensor<i64>
-%80 = stablehlo.constant dense<1> : tensor<i64>
-%81 = stablehlo.constant dense<0x7F800000> : tensor<f32>
-%82 = stablehlo.broadcast_in_dim %78, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
-%83 = stablehlo.iota dim = 0 : tensor<6x3xi64>
-%84 = stablehlo.broadcast_in_dim %79, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
-%85 = stablehlo.multiply %83, %84 : tensor<6x3xi64>
-%86 = stablehlo.add %82, %85 : tensor<6x3xi64>
-%87 = stablehlo.iota dim = 1 : tensor<6x3xi64>
-%88 = stablehlo.broadcast_in_dim %80, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
-%89 = stablehlo.multiply %87, %88 : tensor<6x3xi64>
-%90 = stablehlo.add %86, %89 : tensor<6x3xi64>
-%91 = stablehlo.reshape %90 : (tensor<6x3xi64>) -> tensor<6x3x1xi64>
-%92 = "stablehlo.gather"(%77, %91) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 2>, slice_sizes = array<i64: 4, 1>, indices_are_sorted = false}> : (tensor<4x6xf32>, tensor<6x3x1xi64>) -> (tensor<4x6x3xf32>)
-%93 = stablehlo.constant dense<6> : tensor<i64>
-%94 = stablehlo.constant dense<0> : tensor<i64>
-%95 = stablehlo.broadcast_in_dim %94, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
-%96 = stablehlo.compare LT, %90, %95, SIGNED : (tensor<6x3xi64>, tensor<6x3xi64>) -> tensor<6x3xi1>
-%97 = stablehlo.broadcast_in_dim %93, dims = [] : (tensor<i64>) -> tensor<6x3xi64>
-%98 = stablehlo.compare GE, %90, %97, SIGNED : (tensor<6x3xi64>, tensor<6x3xi64>) -> tensor<6x3xi1>
-%99 = stablehlo.or %96, %98 : tensor<6x3xi1>
-%100 = stablehlo.reshape %99 : (tensor<6x3xi1>) -> tensor<1x6x3xi1>
-%101 = stablehlo.broadcast_in_dim %100, dims = [0, 1, 2] : (tensor<1x6x3xi1>) -> tensor<4x6x3xi1>
-%102 = stablehlo.broadcast_in_dim %81, dims = [] : (tensor<f32>) -> tensor<4x6x3xf32>
-%103 = stablehlo.select %101, %102, %92 : tensor<4x6x3xi1>, tensor<4x6x3xf32>
-%104 = stablehlo.constant dense<0x7F800000> : tensor<f32>
-%108 = "stablehlo.reduce"(%103, %104) <{dimensions = array<i64: 2>}> ({
-^bb0(%105: tensor<f32>, %106: tensor<f32>):
-%107 = stablehlo.minimum %105, %106 : tensor<f32>
-"stablehlo.return"(%107) : (tensor<f32>) -> ()
-}) : (tensor<4x6x3xf32>, tensor<f32>) -> (tensor<4x6xf32>)
 // generate at fold/pools.acc:19:82
 // generate at fold/pools.acc:19:78
 // generate at fold/pools.acc:19:68
 // generate at fold/pools.acc:19:49
 // generate at fold/pools.acc:19:39
 // generate at fold/pools.acc:19:19
-%109 = stablehlo.constant dense<false> : tensor<i1>
-%110 = stablehlo.constant dense<false> : tensor<i1>
+%165 = stablehlo.constant dense<false> : tensor<i1>
+%166 = stablehlo.constant dense<false> : tensor<i1>
 // generate at fold/pools.acc:19:135
-%111 = stablehlo.constant dense<false> : tensor<i1>
+%167 = stablehlo.constant dense<false> : tensor<i1>
 // generate at fold/pools.acc:19:19
 // fold at fold/pools.acc:20:74
-%112 = stablehlo.constant dense<0> : tensor<i32>
-%113 = stablehlo.constant dense<0> : tensor<i64>
-%114 = stablehlo.constant dense<1> : tensor<i64>
-%115 = stablehlo.constant dense<3> : tensor<i64>
-%116 = stablehlo.broadcast_in_dim %113, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
-%117 = stablehlo.iota dim = 0 : tensor<2x2xi64>
-%118 = stablehlo.broadcast_in_dim %114, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
-%119 = stablehlo.multiply %117, %118 : tensor<2x2xi64>
-%120 = stablehlo.add %116, %119 : tensor<2x2xi64>
-%121 = stablehlo.iota dim = 1 : tensor<2x2xi64>
-%122 = stablehlo.broadcast_in_dim %115, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
-%123 = stablehlo.multiply %121, %122 : tensor<2x2xi64>
-%124 = stablehlo.add %120, %123 : tensor<2x2xi64>
-%125 = stablehlo.reshape %124 : (tensor<2x2xi64>) -> tensor<2x2x1xi64>
-%126 = "stablehlo.gather"(%1, %125) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<5xi32>, tensor<2x2x1xi64>) -> (tensor<2x2xi32>)
-%127 = stablehlo.constant dense<0> : tensor<i32>
-%131 = "stablehlo.reduce"(%126, %127) <{dimensions = array<i64: 1>}> ({
-^bb0(%128: tensor<i32>, %129: tensor<i32>):
-%130 = stablehlo.add %128, %129 : tensor<i32>
-"stablehlo.return"(%130) : (tensor<i32>) -> ()
+%168 = stablehlo.constant dense<0> : tensor<i32>
+%169 = stablehlo.constant dense<0> : tensor<i64>
+%170 = stablehlo.constant dense<1> : tensor<i64>
+%171 = stablehlo.constant dense<3> : tensor<i64>
+%172 = stablehlo.broadcast_in_dim %169, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%173 = stablehlo.iota dim = 0 : tensor<2x2xi64>
+%174 = stablehlo.broadcast_in_dim %170, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%175 = stablehlo.multiply %173, %174 : tensor<2x2xi64>
+%176 = stablehlo.add %172, %175 : tensor<2x2xi64>
+%177 = stablehlo.iota dim = 1 : tensor<2x2xi64>
+%178 = stablehlo.broadcast_in_dim %171, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%179 = stablehlo.multiply %177, %178 : tensor<2x2xi64>
+%180 = stablehlo.add %176, %179 : tensor<2x2xi64>
+%181 = stablehlo.reshape %180 : (tensor<2x2xi64>) -> tensor<2x2x1xi64>
+%182 = "stablehlo.gather"(%1, %181) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<5xi32>, tensor<2x2x1xi64>) -> (tensor<2x2xi32>)
+%183 = stablehlo.constant dense<0> : tensor<i32>
+%187 = "stablehlo.reduce"(%182, %183) <{dimensions = array<i64: 1>}> ({
+^bb0(%184: tensor<i32>, %185: tensor<i32>):
+%186 = stablehlo.add %184, %185 : tensor<i32>
+"stablehlo.return"(%186) : (tensor<i32>) -> ()
 }) : (tensor<2x2xi32>, tensor<i32>) -> (tensor<2xi32>)
 // fold at fold/pools.acc:21:78
-%132 = stablehlo.constant dense<0> : tensor<i64>
-%133 = stablehlo.constant dense<1> : tensor<i64>
-%134 = stablehlo.constant dense<3> : tensor<i64>
-%135 = stablehlo.broadcast_in_dim %132, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
-%136 = stablehlo.iota dim = 0 : tensor<2x2xi64>
-%137 = stablehlo.broadcast_in_dim %133, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
-%138 = stablehlo.multiply %136, %137 : tensor<2x2xi64>
-%139 = stablehlo.add %135, %138 : tensor<2x2xi64>
-%140 = stablehlo.iota dim = 1 : tensor<2x2xi64>
-%141 = stablehlo.broadcast_in_dim %134, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
-%142 = stablehlo.multiply %140, %141 : tensor<2x2xi64>
-%143 = stablehlo.add %139, %142 : tensor<2x2xi64>
-%144 = stablehlo.reshape %143 : (tensor<2x2xi64>) -> tensor<2x2x1xi64>
-%145 = "stablehlo.gather"(%1, %144) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<5xi32>, tensor<2x2x1xi64>) -> (tensor<2x2xi32>)
-%146 = stablehlo.constant dense<1> : tensor<i32>
-%150 = "stablehlo.reduce"(%145, %146) <{dimensions = array<i64: 1>}> ({
-^bb0(%147: tensor<i32>, %148: tensor<i32>):
-%149 = stablehlo.multiply %147, %148 : tensor<i32>
-"stablehlo.return"(%149) : (tensor<i32>) -> ()
+%188 = stablehlo.constant dense<0> : tensor<i64>
+%189 = stablehlo.constant dense<1> : tensor<i64>
+%190 = stablehlo.constant dense<3> : tensor<i64>
+%191 = stablehlo.broadcast_in_dim %188, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%192 = stablehlo.iota dim = 0 : tensor<2x2xi64>
+%193 = stablehlo.broadcast_in_dim %189, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%194 = stablehlo.multiply %192, %193 : tensor<2x2xi64>
+%195 = stablehlo.add %191, %194 : tensor<2x2xi64>
+%196 = stablehlo.iota dim = 1 : tensor<2x2xi64>
+%197 = stablehlo.broadcast_in_dim %190, dims = [] : (tensor<i64>) -> tensor<2x2xi64>
+%198 = stablehlo.multiply %196, %197 : tensor<2x2xi64>
+%199 = stablehlo.add %195, %198 : tensor<2x2xi64>
+%200 = stablehlo.reshape %199 : (tensor<2x2xi64>) -> tensor<2x2x1xi64>
+%201 = "stablehlo.gather"(%1, %200) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<5xi32>, tensor<2x2x1xi64>) -> (tensor<2x2xi32>)
+%202 = stablehlo.constant dense<1> : tensor<i32>
+%206 = "stablehlo.reduce"(%201, %202) <{dimensions = array<i64: 1>}> ({
+^bb0(%203: tensor<i32>, %204: tensor<i32>):
+%205 = stablehlo.multiply %203, %204 : tensor<i32>
+"stablehlo.return"(%205) : (tensor<i32>) -> ()
 }) : (tensor<2x2xi32>, tensor<i32>) -> (tensor<2xi32>)
 // generate at fold/pools.acc:22:50
 // generate at fold/pools.acc:22:40
 // generate at fold/pools.acc:22:20
-%151 = stablehlo.constant dense<false> : tensor<i1>
-%152 = stablehlo.constant dense<false> : tensor<i1>
+%207 = stablehlo.constant dense<false> : tensor<i1>
+%208 = stablehlo.constant dense<false> : tensor<i1>
 // generate at fold/pools.acc:22:128
-%153 = stablehlo.constant dense<false> : tensor<i1>
-%154 = stablehlo.constant dense<0> : tensor<i64>
-%155 = stablehlo.constant dense<1> : tensor<i64>
-%156 = stablehlo.constant dense<1> : tensor<i64>
-%157 = stablehlo.broadcast_in_dim %154, dims = [] : (tensor<i64>) -> tensor<4x2xi64>
-%158 = stablehlo.iota dim = 0 : tensor<4x2xi64>
-%159 = stablehlo.broadcast_in_dim %155, dims = [] : (tensor<i64>) -> tensor<4x2xi64>
-%160 = stablehlo.multiply %158, %159 : tensor<4x2xi64>
-%161 = stablehlo.add %157, %160 : tensor<4x2xi64>
-%162 = stablehlo.iota dim = 1 : tensor<4x2xi64>
-%163 = stablehlo.broadcast_in_dim %156, dims = [] : (tensor<i64>) -> tensor<4x2xi64>
-%164 = stablehlo.multiply %162, %163 : tensor<4x2xi64>
-%165 = stablehlo.add %161, %164 : tensor<4x2xi64>
-%166 = stablehlo.reshape %165 : (tensor<4x2xi64>) -> tensor<4x2x1xi64>
-%167 = "stablehlo.gather"(%1, %166) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<5xi32>, tensor<4x2x1xi64>) -> (tensor<4x2xi32>)
+%209 = stablehlo.constant dense<false> : tensor<i1>
+%210 = stablehlo.constant dense<0> : tensor<i64>
+%211 = stablehlo.constant dense<1> : tensor<i64>
+%212 = stablehlo.constant dense<1> : tensor<i64>
+%213 = stablehlo.broadcast_in_dim %210, dims = [] : (tensor<i64>) -> tensor<4x2xi64>
+%214 = stablehlo.iota dim = 0 : tensor<4x2xi64>
+%215 = stablehlo.broadcast_in_dim %211, dims = [] : (tensor<i64>) -> tensor<4x2xi64>
+%216 = stablehlo.multiply %214, %215 : tensor<4x2xi64>
+%217 = stablehlo.add %213, %216 : tensor<4x2xi64>
+%218 = stablehlo.iota dim = 1 : tensor<4x2xi64>
+%219 = stablehlo.broadcast_in_dim %212, dims = [] : (tensor<i64>) -> tensor<4x2xi64>
+%220 = stablehlo.multiply %218, %219 : tensor<4x2xi64>
+%221 = stablehlo.add %217, %220 : tensor<4x2xi64>
+%222 = stablehlo.reshape %221 : (tensor<4x2xi64>) -> tensor<4x2x1xi64>
+%223 = "stablehlo.gather"(%1, %222) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<5xi32>, tensor<4x2x1xi64>) -> (tensor<4x2xi32>)
 // generate at fold/pools.acc:22:125
-%168 = stablehlo.broadcast_in_dim %112, dims = [] : (tensor<i32>) -> tensor<4x2xi32>
-%169 = stablehlo.compare GT, %167, %168, SIGNED : (tensor<4x2xi32>, tensor<4x2xi32>) -> tensor<4x2xi1>
+%224 = stablehlo.broadcast_in_dim %168, dims = [] : (tensor<i32>) -> tensor<4x2xi32>
+%225 = stablehlo.compare GT, %223, %224, SIGNED : (tensor<4x2xi32>, tensor<4x2xi32>) -> tensor<4x2xi1>
 // generate at fold/pools.acc:22:20
 // fold at fold/pools.acc:23:76
-%170 = stablehlo.constant dense<true> : tensor<i1>
-%174 = "stablehlo.reduce"(%169, %170) <{dimensions = array<i64: 1>}> ({
-^bb0(%171: tensor<i1>, %172: tensor<i1>):
-%173 = stablehlo.and %171, %172 : tensor<i1>
-"stablehlo.return"(%173) : (tensor<i1>) -> ()
+%226 = stablehlo.constant dense<true> : tensor<i1>
+%230 = "stablehlo.reduce"(%225, %226) <{dimensions = array<i64: 1>}> ({
+^bb0(%227: tensor<i1>, %228: tensor<i1>):
+%229 = stablehlo.and %227, %228 : tensor<i1>
+"stablehlo.return"(%229) : (tensor<i1>) -> ()
 }) : (tensor<4x2xi1>, tensor<i1>) -> (tensor<4xi1>)
-%175 = stablehlo.constant dense<0> : tensor<i64>
-return %45, %108, %131, %150, %174, %175 : tensor<2x3xf32>, tensor<4x6xf32>, tensor<2xi32>, tensor<2xi32>, tensor<4xi1>, tensor<i64>
+%231 = stablehlo.constant dense<0> : tensor<i64>
+return %45, %164, %187, %206, %230, %231 : tensor<2x3xf32>, tensor<4x6xf32>, tensor<2xi32>, tensor<2xi32>, tensor<4xi1>, tensor<i64>
 }
 }
 // fault 1: negative extent at fold/pools.acc:5:15
@@ -343,13 +404,16 @@ return %45, %108, %131, %150, %174, %175 : tensor<2x3xf32>, tensor<4x6xf32>, ten
 // fault 3: index out of bounds at fold/pools.acc:6:5
 // fault 4: empty fold at fold/pools.acc:7:15
 // fault 5: empty fold at fold/pools.acc:8:22
-// fault 6: shape overflow at fold/pools.acc:10:18
-// fault 7: negative extent at fold/pools.acc:19:19
-// fault 8: shape overflow at fold/pools.acc:19:19
-// fault 9: index out of bounds at fold/pools.acc:19:135
-// fault 10: negative extent at fold/pools.acc:22:20
-// fault 11: shape overflow at fold/pools.acc:22:20
-// fault 12: index out of bounds at fold/pools.acc:22:128
+// fault 6: negative extent at fold/pools.acc:10:18
+// fault 7: shape overflow at fold/pools.acc:10:18
+// fault 8: shape overflow at fold/pools.acc:10:18
+// fault 9: index out of bounds at fold/pools.acc:14:11
+// fault 10: negative extent at fold/pools.acc:19:19
+// fault 11: shape overflow at fold/pools.acc:19:19
+// fault 12: index out of bounds at fold/pools.acc:19:135
+// fault 13: negative extent at fold/pools.acc:22:20
+// fault 14: shape overflow at fold/pools.acc:22:20
+// fault 15: index out of bounds at fold/pools.acc:22:128
 
 // ---- found/first-fault-of-two: table=4,ids=3,offsets=3
 // main(in0_0, in1_0, in2_0) -> (out0_0, fault)

@@ -30,6 +30,8 @@ pub(crate) struct Executable {
     pub(crate) plan: Plan,
     /// Whether indices are checked.
     pub(crate) checks: bool,
+    /// Whether it finds the first of several faults: its statements are not fused.
+    pub(crate) in_order: bool,
 }
 
 impl Executable {
@@ -56,7 +58,8 @@ impl Executable {
                 return Err(lower::refused_schedule(&program, &launch.kernel, &why.to_string()));
             }
         }
-        Ok(Executable { program: program.into_owned(), plan: compile(plan, limits)?, checks: settings.checks })
+        let plan = compile(plan, limits)?;
+        Ok(Executable { program: program.into_owned(), plan, checks: settings.checks, in_order: !settings.fuse })
     }
 }
 

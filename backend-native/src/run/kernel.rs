@@ -99,7 +99,12 @@ impl Run<'_> {
             if points.is_none_or(|n| n == 0) {
                 continue;
             }
-            for a in of.kernel.element.certain_reads() {
+            let element = &of.kernel.element;
+            let certain: SmallVec<[ArrayId; 4]> = match self.cx.in_order {
+                true => element.first_read().into_iter().collect(),
+                false => element.certain_reads().collect(),
+            };
+            for a in certain {
                 if self.values[a.index()].is_none() {
                     self.force(a)?;
                 }

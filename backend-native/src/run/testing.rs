@@ -46,7 +46,7 @@ pub(super) fn evaluate_with(
 ) -> Result<String, Error> {
     let limits = RunLimits::none();
     let (memory, meter) = (Arc::new(Pool::default()), limits.meter());
-    let cx = Context { threads, memory: &memory, limits: &limits, meter: &meter, compile };
+    let cx = Context { threads, memory: &memory, limits: &limits, meter: &meter, compile, in_order: false };
     run::run(plan, args, cx).map(|arrays| format!("{arrays:?}"))
 }
 

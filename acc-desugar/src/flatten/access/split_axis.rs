@@ -363,14 +363,16 @@ fn is_division(p: PrimOp) -> bool {
     matches!(p, PrimOp::QuotP | PrimOp::RemP | PrimOp::DivFloorP | PrimOp::ModFloorP)
 }
 
-/// Whether an index, or its sums, are only ever divided, and the function certainly terminates for lanes beyond the end.
+/// Whether an index, or its sum with a literal, is only ever divided, and the function certainly terminates for lanes beyond the
+/// end.
 fn is_only_divided(f: &Fun, index: Val) -> bool {
     let mut alone = !f.body.results.contains(&index);
     f.body.visit(0, &mut |n, _| {
         alone &= match &n.op {
             ScalarOp::Prim(p, args) if is_division(*p) => args[1] != index,
             ScalarOp::Prim(PrimOp::AddP, args) if args.contains(&index) => {
-                n.results.iter().all(|sum| is_only_divided(f, *sum))
+                let other = if args[0] == index { args[1] } else { args[0] };
+                is_literal(f, other) && n.results.iter().all(|sum| is_only_divided(f, *sum))
             }
             ScalarOp::While { .. } | ScalarOp::Own(_) => false,
             op => {
@@ -380,6 +382,10 @@ fn is_only_divided(f: &Fun, index: Val) -> bool {
         };
     });
     alone
+}
+
+fn is_literal(f: &Fun, v: Val) -> bool {
+    f.body.nodes.iter().any(|n| n.results.contains(&v) && matches!(n.op, ScalarOp::Const(_)))
 }
 
 impl Indices {

@@ -35,6 +35,8 @@ pub(crate) struct Context<'a> {
     pub limits: &'a RunLimits,
     pub meter: &'a Meter,
     pub compile: Compile,
+    /// Whether of several faults the first one is to be found: no array is evaluated before an element asks for it.
+    pub in_order: bool,
 }
 
 /// Work below which a launch runs on the calling thread, in vectorised additions per lane. (A saxpy of 100,000 floats,
