@@ -56,7 +56,7 @@ pub(crate) fn report(rows: &[(Summary, Measured)], overhead: &str) -> String {
     for (s, m) in rows {
         let _ = writeln!(
             out,
-            "| {}: {} | {} | {} | {:.1} | {:.1} | {:.2} | {:.1} | {:.2} | {:.2} |",
+            "| {}: {} | {} | {} | {:.1} | {:.1} | {:.2} | {:.1} | {:.2} | {} |",
             s.group,
             s.name,
             s.size,
@@ -66,7 +66,7 @@ pub(crate) fn report(rows: &[(Summary, Measured)], overhead: &str) -> String {
             m.checked_of_hand,
             m.unchecked / 1e3,
             m.unchecked_of_hand,
-            m.reference / m.checked
+            if m.reference.is_nan() { String::new() } else { format!("{:.2}", m.reference / m.checked) }
         );
     }
     let _ = writeln!(out, "\nBy hand:\n");
