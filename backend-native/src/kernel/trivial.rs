@@ -1,6 +1,6 @@
 //! Trivial bodies, which are interpreted directly: setting up a tile machine or a call of machine code takes longer.
 
-use super::{Body, Ix, KernelOp, Node, Op, OpExt};
+use super::{Body, Ix, KernelOp, Node, Op};
 use acc_core::ir::{ArrayId, Val};
 
 /// The most nodes of a trivial body.
@@ -26,12 +26,13 @@ impl Body {
 
     /// The arrays that it reads or asks for extents, whatever the values.
     pub(crate) fn certain_reads(&self) -> impl Iterator<Item = ArrayId> {
-        self.region.nodes.iter().filter_map(demanded)
-    }
-
-    /// The array that it asks for before anything else that may fault, demand an array or fail to end.
-    pub(crate) fn first_read(&self) -> Option<ArrayId> {
-        self.region.nodes.iter().find(|n| n.op.is_partial(&self.consts)).and_then(demanded)
+        self.region.nodes.iter().filter_map(|n| match &n.op {
+            Op::Index(l) => Some(l.array),
+            Op::Extent { array, .. } | Op::Own(KernelOp::Inside { array, .. } | KernelOp::Check { array, .. }) => {
+                Some(*array)
+            }
+            _ => None,
+        })
     }
 
     /// The arrays that it reads or asks for extents, each once.
@@ -53,16 +54,5 @@ impl Body {
             }
         });
         arrays
-    }
-}
-
-/// The array that a node reads or asks for extents, and that it demands if it is not there.
-fn demanded(n: &Node) -> Option<ArrayId> {
-    match &n.op {
-        Op::Index(l) => Some(l.array),
-        Op::Extent { array, .. } | Op::Own(KernelOp::Inside { array, .. } | KernelOp::Check { array, .. }) => {
-            Some(*array)
-        }
-        _ => None,
     }
 }

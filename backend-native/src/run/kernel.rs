@@ -89,9 +89,10 @@ impl Run<'_> {
         Ok(inits)
     }
 
-    /// Evaluates the arrays that a launch is certain to read: it would stop for each of them, and begin anew.
+    /// Evaluates the arrays that a launch is certain to read: it would stop for each of them, and begin anew. Where the first fault is
+    /// to be found it does so, since an element may need another array before.
     fn evaluate_reads(&mut self, launch: &Launch) -> Result<(), Error> {
-        if launch.arrays.iter().all(|a| self.values[a.index()].is_some()) {
+        if self.cx.in_order || launch.arrays.iter().all(|a| self.values[a.index()].is_some()) {
             return Ok(());
         }
         for of in [Some(launch), launch.epilogue.as_deref()].into_iter().flatten() {
@@ -99,12 +100,7 @@ impl Run<'_> {
             if points.is_none_or(|n| n == 0) {
                 continue;
             }
-            let element = &of.kernel.element;
-            let certain: SmallVec<[ArrayId; 4]> = match self.cx.in_order {
-                true => element.first_read().into_iter().collect(),
-                false => element.certain_reads().collect(),
-            };
-            for a in certain {
+            for a in of.kernel.element.certain_reads() {
                 if self.values[a.index()].is_none() {
                     self.force(a)?;
                 }

@@ -31,7 +31,7 @@ pub(super) fn index_of(f: &Fun, rank: usize, of: &Padded, loc: &Loc) -> Option<F
     let mut c = Code::of_function(f, loc);
     c.set_params(f.body.params[..rank].to_vec());
     f.body.nodes.iter().for_each(|n| c.push(n.clone()));
-    let index = c.done(of.windows().flat_map(|(_, ends)| ends));
+    let index = c.done(of.windows().flat_map(|(_, _, ends)| ends));
     let is_divisor = |v: &Val| literal(&index.body.nodes, *v).is_some_and(|l| l.bits as i64 > 0);
     let is_partial = |n: &Node| match &n.op {
         ScalarOp::Prim(p, args) if p.is_partial() => !args.get(1).is_some_and(is_divisor),
@@ -44,13 +44,12 @@ pub(super) fn index_of(f: &Fun, rank: usize, of: &Padded, loc: &Loc) -> Option<F
 pub(super) fn ends_of(c: &mut Code, of: &Padded, extents: &[Val], index: &Fun) -> Vec<[Val; 2]> {
     let (zero, one) = (c.int(0), c.int(1));
     let last: Vec<Val> = extents.iter().map(|n| c.two(PrimOp::SubP, *n, one)).collect();
-    let windows = of.along.iter().filter_map(|a| if let Along::Window { steps, .. } = a { Some(steps) } else { None });
     let mut at = |steps: &[(usize, i64)], result: usize, sign: i64| {
         let is_last = |axis: usize| steps.iter().any(|(of, step)| *of == axis && step * sign > 0);
         let point: Vec<Val> = last.iter().enumerate().map(|(k, n)| if is_last(k) { *n } else { zero }).collect();
         c.inline(index, &point)[result]
     };
-    windows.enumerate().map(|(k, steps)| [at(steps, 2 * k, -1), at(steps, 2 * k + 1, 1)]).collect()
+    of.windows().enumerate().map(|(k, (_, steps, _))| [at(steps, 2 * k, -1), at(steps, 2 * k + 1, 1)]).collect()
 }
 
 /// The extents of the padded array.
@@ -59,7 +58,7 @@ pub(super) fn extents_of(of: &Padded, shape: &Fun, index: &Fun, loc: &Loc) -> Fu
     let mut extents: Vec<Val> = (0..of.along.len()).map(|axis| c.extent(of.reads[0].array, axis)).collect();
     let ends = c.inline(shape, &[]);
     let (zero, one) = (c.int(0), c.int(1));
-    for ((axis, _), [least, greatest]) in of.windows().zip(ends_of(&mut c, of, &ends, index)) {
+    for ((axis, ..), [least, greatest]) in of.windows().zip(ends_of(&mut c, of, &ends, index)) {
         let way = c.two(PrimOp::SubP, greatest, least);
         let all = c.two(PrimOp::AddP, way, one);
         extents[axis] = c.two(PrimOp::MaxP, all, zero);
@@ -74,7 +73,7 @@ pub(super) fn elements_of(of: &Padded, shape: &Fun, index: &Fun, ty: ScalarType,
     let mut at = c.params();
     let mut inside = None;
     let extents = c.inline(shape, &[]);
-    for ((axis, _), [least, _]) in of.windows().zip(ends_of(&mut c, of, &extents, index)) {
+    for ((axis, ..), [least, _]) in of.windows().zip(ends_of(&mut c, of, &extents, index)) {
         at[axis] = c.two(PrimOp::AddP, at[axis], least);
         let here = c.within_axis(&array, axis, at[axis]);
         inside = Some(inside.map_or(here, |inside| c.two(PrimOp::AndP, inside, here)));
@@ -88,9 +87,7 @@ pub(super) fn elements_of(of: &Padded, shape: &Fun, index: &Fun, ty: ScalarType,
 /// The function of points, which reads the padded array.
 pub(super) fn reading(of: &Padded, f: &Fun, shape: &Fun, padded: ArrayId, loc: &Loc) -> Fun {
     let mut c = Code::of_function(f, loc);
-    let mirrored =
-        of.along.iter().any(|a| matches!(a, Along::Window { steps, .. } if steps.iter().any(|(_, step)| *step < 0)));
-    let extents = if mirrored { c.inline(shape, &[]) } else { Vec::new() };
+    let extents = c.inline(shape, &[]);
     for (k, node) in f.body.nodes.iter().enumerate() {
         let Some(read) = of.reads.iter().find(|r| r.node == k) else {
             c.push(node.clone());

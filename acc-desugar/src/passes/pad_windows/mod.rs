@@ -15,6 +15,7 @@
 //!
 //! The padded array begins with the least index that a window has, and ends with the greatest one. Along other axes it is as long
 //! as the array: an index beyond these is a fault as before, or one that the run after a fault does not find.
+
 mod code;
 mod reads;
 

@@ -85,12 +85,12 @@ impl Padded {
         (array, leaf, other, self.along.iter().map(range).collect())
     }
 
-    /// The axes of windows, each with the value of the least and of the greatest index.
-    pub(super) fn windows(&self) -> impl Iterator<Item = (usize, [Val; 2])> + '_ {
+    /// The axes of windows, each with the steps of coordinates, and with the value of the least and of the greatest index.
+    pub(super) fn windows(&self) -> impl Iterator<Item = (usize, &[(usize, i64)], [Val; 2])> + '_ {
         self.along.iter().enumerate().filter_map(|(axis, along)| match along {
             Along::Whole => None,
-            Along::Window { least, greatest, .. } => {
-                Some((axis, [*least, *greatest].map(|k| self.reads[k].index[axis])))
+            Along::Window { steps, least, greatest, .. } => {
+                Some((axis, &steps[..], [*least, *greatest].map(|k| self.reads[k].index[axis])))
             }
         })
     }
@@ -202,8 +202,7 @@ pub(super) fn padded(mut reads: Vec<Choice>, sums: &Sums<'_>) -> Option<Padded> 
 impl Padded {
     /// Whether each element is read so often that storing it once more costs less than the conditions.
     pub(super) fn is_worth_it(&self, sums: &Sums<'_>, is_folded: bool) -> bool {
-        let steps =
-            || self.along.iter().filter_map(|a| if let Along::Window { steps, .. } = a { Some(steps) } else { None });
+        let steps = || self.windows().map(|(_, steps, _)| steps);
         if !is_folded {
             let apart: i64 = steps().flatten().map(|(_, step)| step.abs()).product();
             return steps().count() > 1 && self.reads.len() as i64 >= MIN_READS * apart;
