@@ -302,13 +302,16 @@ macro_rules! with_graph_ops {
                 /// How many axes are summed.
                 axes: u32,
             };
-            /// A convolution of `[image, group, channel, place..]` with filters `[group, filter, channel, window..]`, of one to three
-            /// dimensions: `y[n, g, f, i..] = Σ x[n, g, c, i·stride + w·dilation..] · filters[g, f, c, w..]` over `c` and `w..`.
+            /// A convolution of `[image, group, channel, position..]` with filters `[group, filter, channel, window..]`, of one to
+            /// three dimensions: `y[n, g, f, i..] = Σ x[n, g, c, start + i·stride + w·dilation..] · filters[g, f, c, w..]` over `c`
+            /// and `w..`, with zeros at positions out of bounds.
             "convolve" Convolve {
-                /// The operand, with as many places along each axis as are read.
+                /// The operand.
                 x: Value,
                 /// The filters.
                 filters: Value,
+                /// The positions of the first element of the first window.
+                starts: Values,
                 /// The extents of the result's places.
                 places: Values,
                 /// The distance between the windows of neighbours.

@@ -246,12 +246,13 @@ impl Verifier<'_> {
                         s.is_num() && r >= summed && masked && result(s, r - summed)
                     })
             }
-            Op::Convolve { x, filters, places, strides, dilations } => {
+            Op::Convolve { x, filters, starts, places, strides, dilations } => {
                 let spatial = places.len();
                 g.ty(*x) == g.ty(*filters)
                     && (1..=3).contains(&spatial)
                     && sizes(places)
-                    && strides.len() == spatial
+                    && sizes(starts)
+                    && [starts.len(), strides.len()] == [spatial; 2]
                     && dilations.len() == spatial
                     && strides.iter().chain(dilations).all(|n| *n > 0)
                     && tensor(*x).is_some_and(|(s, r)| matches!(s, F32 | F64) && r == 3 + spatial && result(s, r))

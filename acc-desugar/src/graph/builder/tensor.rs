@@ -376,9 +376,14 @@ impl Builder {
         self.tensor(Op::Contract { left, right, mask, axes }, scalar, rank)
     }
 
-    pub(crate) fn convolve(&mut self, x: Value, filters: Value, places: Values, between: [Numbers; 2]) -> Value {
-        let [strides, dilations] = between;
-        self.like(Op::Convolve { x, filters, places, strides, dilations }, x)
+    /// The convolution of images with filters, with windows at so many `places` from `starts` on, and strides and dilations.
+    pub(crate) fn convolve(
+        &mut self,
+        [x, filters]: [Value; 2],
+        [starts, places]: [Values; 2],
+        [strides, dilations]: [Numbers; 2],
+    ) -> Value {
+        self.like(Op::Convolve { x, filters, starts, places, strides, dilations }, x)
     }
 
     /// The reductions of windows of an axis.

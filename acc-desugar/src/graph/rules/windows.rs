@@ -157,11 +157,25 @@ impl Viewed {
     }
 }
 
-/// A dimension of windows: the place in the result, and the position in the window.
+/// A dimension of windows: the position of the first one, the place in the result, and the position in the window.
 struct Pair {
     dimension: usize,
+    start: Value,
     place: Term,
     window: Term,
+}
+
+impl Pair {
+    /// The least position, from which windows and their elements go forward.
+    fn least(&self, b: &mut Builder) -> Value {
+        let (mut least, one) = (self.start, b.size(1));
+        for term in [self.place, self.window].iter().filter(|term| term.step < 0) {
+            let (steps, width) = (b.size_op(SizeOp::Sub, term.len, one), b.size(term.step.abs()));
+            let way = b.size_op(SizeOp::Mul, steps, width);
+            least = b.size_op(SizeOp::Sub, least, way);
+        }
+        least
+    }
 }
 
 /// What the axes of a space are to a convolution.
@@ -208,10 +222,9 @@ impl Convolution {
 
     fn factors(&self, b: &mut Builder) -> Option<Factors> {
         let Convolution { pairs, roles, .. } = self;
-        let windows = self.from.read_windows(b);
+        let from = self.from.read_single_positions(b);
         let places: Vec<usize> = pairs.iter().map(|p| p.dimension).collect();
-        let (images, [image, group, _]) =
-            windows.arranged(b, [&roles.images, &roles.groups, &roles.channels], &places)?;
+        let (images, [image, group, _]) = from.arranged(b, [&roles.images, &roles.groups, &roles.channels], &places)?;
         let window: Vec<usize> = pairs.iter().map(|p| self.of.dimension(p.window.axis)).collect::<Option<_>>()?;
         let (filters, [_, filter, _]) =
             self.of.arranged(b, [&roles.groups, &roles.filters, &roles.channels], &window)?;
@@ -225,8 +238,10 @@ impl Convolution {
         for (k, _) in pairs.iter().enumerate().filter(|(_, p)| p.window.step < 0) {
             filters = b.flip(filters, 3 + k as u32);
         }
+        let starts: Values = pairs.iter().map(|p| p.least(b)).collect();
         let places: Values = pairs.iter().map(|p| p.place.len).collect();
-        let mut y = b.convolve(images, filters, places.clone(), [self.strides.clone(), self.dilations.clone()]);
+        let between = [self.strides.clone(), self.dilations.clone()];
+        let mut y = b.convolve([images, filters], [starts, places.clone()], between);
         for (k, _) in pairs.iter().enumerate().filter(|(_, p)| p.place.step < 0) {
             y = b.flip(y, 3 + k as u32);
         }
@@ -356,16 +371,17 @@ fn positions(b: &Builder, v: Value) -> Option<(Value, Vec<Term>)> {
 fn pairs(from: &Viewed, of: &Viewed, outer: usize) -> Option<Vec<Pair>> {
     let mut pairs = Vec::new();
     for (dimension, along) in from.along.iter().enumerate() {
-        let Along::Window { terms, .. } = along else { continue };
+        let Along::Window { start, terms, .. } = along else { continue };
         match terms[..] {
             [] | [_] => {}
             [a, b] => {
+                let start = *start;
                 let (place, window) = if a.axis < outer { (a, b) } else { (b, a) };
                 let fits = place.axis < outer && window.axis >= outer && !of.has(place.axis);
                 if !fits || place.step == 0 || window.step == 0 {
                     return None;
                 }
-                pairs.push(Pair { dimension, place, window });
+                pairs.push(Pair { dimension, start, place, window });
             }
             _ => return None,
         }
@@ -403,8 +419,8 @@ impl Viewed {
         self.along.iter().position(|along| matches!(along, Along::Axis(k) if *k == axis))
     }
 
-    /// The same with dimensions at windows read from their first position to their last one, and others at theirs.
-    fn read_windows(&self, b: &mut Builder) -> Viewed {
+    /// The same with dimensions read at their positions where these follow one axis, or none.
+    fn read_single_positions(&self, b: &mut Builder) -> Viewed {
         let mut value = self.after_checks(b);
         let mut all = self.along.clone();
         for (k, along) in all.iter_mut().enumerate() {
@@ -418,10 +434,7 @@ impl Viewed {
                     *along = Along::Axis(term.axis);
                     (start, term.len, term.step)
                 }
-                _ => {
-                    let (start, len) = range(b, start, &terms);
-                    (start, len, 1)
-                }
+                _ => continue,
             };
             let step = b.size(step);
             let (lens, steps) = (Values::from_slice(&[len]), Values::from_slice(&[step]));
@@ -465,19 +478,4 @@ fn extent(b: &Builder, mut x: Value, mut axis: usize) -> Option<Value> {
         }
     }
     None
-}
-
-/// The least position of a window, and how many there are up to the greatest one.
-fn range(b: &mut Builder, start: Value, terms: &[Term]) -> (Value, Value) {
-    let (one, zero) = (b.size(1), b.size(0));
-    let (mut first, mut len) = (start, one);
-    for term in terms {
-        let (steps, width) = (b.size_op(SizeOp::Sub, term.len, one), b.size(term.step.abs()));
-        let way = b.size_op(SizeOp::Mul, steps, width);
-        len = b.size_op(SizeOp::Add, len, way);
-        if term.step < 0 {
-            first = b.size_op(SizeOp::Sub, first, way);
-        }
-    }
-    (first, b.size_op(SizeOp::Max, len, zero))
 }

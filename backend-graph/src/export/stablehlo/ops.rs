@@ -202,9 +202,10 @@ impl<'g> Emitter<'g> {
                 let mask = mask.map(|m| self.tensor(m)).transpose()?;
                 one(self.contracted(&left, &right, mask.as_ref(), *axes as usize)?)
             }
-            Op::Convolve { x, filters, places, strides, dilations } => {
-                let (x, filters, places) = (self.tensor(*x)?, self.tensor(*filters)?, self.shape(places)?);
-                one(self.convolved(&x, &filters, &places, strides, dilations)?)
+            Op::Convolve { x, filters, starts, places, strides, dilations } => {
+                let (x, filters) = (self.tensor(*x)?, self.tensor(*filters)?);
+                let places = self.shape(places)?;
+                one(self.convolved([&x, &filters], starts, &places, [strides, dilations])?)
             }
             Op::Softmax { x, axis, log } => {
                 let x = self.tensor(*x)?;

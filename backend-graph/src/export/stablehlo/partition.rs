@@ -67,17 +67,22 @@ impl<'g> Emitter<'g> {
 
     /// A tensor with one scalar at the ends of axes up to this shape.
     fn padded_to(&mut self, t: &Tensor, with: Lit, shape: &[i64]) -> Result {
-        if t.shape.as_slice() == shape {
+        self.padded_from(t, with, &vec![0; t.rank()], shape)
+    }
+
+    /// The part of a tensor that begins at these positions and has this shape, with one scalar out of its bounds.
+    pub(super) fn padded_from(&mut self, t: &Tensor, with: Lit, starts: &[i64], shape: &[i64]) -> Result {
+        let low: Vec<i64> = starts.iter().map(|start| -start).collect();
+        let high: Vec<i64> = starts.iter().zip(shape).zip(&t.shape).map(|((start, n), m)| start + n - m).collect();
+        if low.iter().chain(&high).all(|n| *n == 0) {
             return Ok(t.clone());
         }
-        let more: Shape = shape.iter().zip(&t.shape).map(|(n, m)| n - m).collect();
         let (none, with) = (vec![0; t.rank()], self.w.scalar(with)?);
         let form = Form { shape: shape.into(), ty: t.ty };
         let text = format!(
-            "stablehlo.pad {}, {}, low = {none:?}, high = {:?}, interior = {none:?} : ({}, {}) -> {form}",
+            "stablehlo.pad {}, {}, low = {low:?}, high = {high:?}, interior = {none:?} : ({}, {}) -> {form}",
             t.name,
             with.name,
-            more.as_slice(),
             t.form(),
             with.form()
         );

@@ -1,10 +1,10 @@
 //! Reductions, products, and what is made of them. Sums and products of `f16` accumulate in `f32`.
 
 use super::Stop;
-use super::body::Emitter;
+use super::body::{Emitter, Size};
 use super::writer::{Form, Operation, Result, Shape, Tensor, array_attribute, joined, list};
 use acc_core::data::{Lit, Prim, ScalarType as T};
-use acc_desugar::graph::ReduceOp;
+use acc_desugar::graph::{ReduceOp, Value};
 
 /// The type that an operation accumulates in.
 pub(super) fn accumulator(k: ReduceOp, ty: T) -> T {
@@ -166,13 +166,12 @@ impl Emitter<'_> {
     /// A convolution of `[image, group, channel, place..]` with `[group, filter, channel, window..]`.
     pub(super) fn convolved(
         &mut self,
-        x: &Tensor,
-        filters: &Tensor,
+        [x, filters]: [&Tensor; 2],
+        starts: &[Value],
         places: &[i64],
-        strides: &[u32],
-        dilations: &[u32],
+        [strides, dilations]: [&[u32]; 2],
     ) -> Result {
-        let ([images, groups, channels, around @ ..], [_, count, _, window @ ..]) = (&x.shape[..], &filters.shape[..])
+        let ([images, groups, channels, ..], [_, count, _, window @ ..]) = (&x.shape[..], &filters.shape[..])
         else {
             return Err(Stop::Defect("a convolution has images and filters"));
         };
@@ -181,12 +180,13 @@ impl Emitter<'_> {
         let steps = strides.iter().zip(dilations).map(|(s, d)| (i64::from(*s), i64::from(*d)));
         let reads = places.iter().zip(window).zip(steps.clone());
         let read = reads.map(|((p, w), (s, d))| (p - 1) * s + (w - 1) * d + 1);
-        if x.shape.contains(&0) || filters.shape.contains(&0) || shape.contains(&0) || !read.eq(around.iter().copied())
-        {
+        if x.shape[..3].contains(&0) || filters.shape.contains(&0) || shape.contains(&0) {
             return self.w.zeros(x.ty, &shape);
         }
+        let part: Vec<i64> = read.collect();
+        let x = &self.read_part(x, starts, &part)?;
         let with = |first: [i64; 2], rest: &[i64]| first.iter().chain(rest).copied().collect::<Shape>();
-        let images_of = self.w.reshape(x, &with([*images, groups * channels], around))?;
+        let images_of = self.w.reshape(x, &with([*images, groups * channels], &part))?;
         let filters_of = self.w.reshape(filters, &with([groups * count, *channels], window))?;
         let (strides, dilations): (Vec<i64>, Vec<i64>) = steps.unzip();
         let axes = (0..places.len()).map(|k| format!(", {k}")).collect::<String>();
@@ -199,6 +199,23 @@ impl Emitter<'_> {
         let operation = Operation { name: "convolution", attributes };
         let y = self.w.general1(&operation, &[images_of, filters_of], &[], form)?;
         self.w.reshape(&y, &shape)
+    }
+
+    /// So many positions of the axes of places, from these on, with zeros out of bounds.
+    fn read_part(&mut self, x: &Tensor, starts: &[Value], read: &[i64]) -> Result {
+        let mut x = x.clone();
+        let (mut known, mut shape) = (vec![0; x.rank()], x.shape.clone());
+        for (axis, (start, read)) in (3..).zip(starts.iter().zip(read)) {
+            match self.size(*start)? {
+                Size::Number(n) => (known[axis], shape[axis]) = (n, *read),
+                Size::Device(start) => {
+                    let (zero, one) = (self.w.small(0, x.ty)?, self.w.int(1)?);
+                    x = self.unfolded(&x, axis, &start, &[*read], &[one], Some(zero))?;
+                    shape[axis] = *read;
+                }
+            }
+        }
+        self.padded_from(&x, Lit::zero(x.ty), &known, &shape)
     }
 
     pub(super) fn softmax(&mut self, x: &Tensor, axis: usize, log: bool) -> Result {

@@ -45,12 +45,12 @@ impl Exporter<'_> {
                 }
                 self.summed(product, ty, self.rank(*left), *axes as usize)
             }
-            Op::Convolve { x, filters, places, strides, dilations } => {
+            Op::Convolve { x, filters, starts, places, strides, dilations } => {
                 if let Some(y) = self.conv(op)? {
                     return Ok(y);
                 }
                 let numbers = [strides, dilations].map(|n| n.iter().map(|n| i64::from(*n)).collect());
-                self.convolution(*x, *filters, places, numbers)
+                self.convolution([*x, *filters], [starts, places], numbers)
             }
             _ => Err(Unsupported { what: format!("{} as a read at windows", op.name()) }),
         }
@@ -123,13 +123,12 @@ impl Exporter<'_> {
     /// The windows times the filters, summed.
     fn convolution(
         &mut self,
-        x: Value,
-        filters: Value,
-        places: &[Value],
+        [x, filters]: [Value; 2],
+        [starts, places]: [&[Value]; 2],
         [strides, dilations]: [Vec<i64>; 2],
     ) -> Result<Name, Unsupported> {
         let (name, by, ty) = (self.value(x)?, self.value(filters)?, self.scalar(x));
-        let places = self.values(places)?;
+        let (starts, places) = (self.values(starts)?, self.values(places)?);
         let window: Vec<Name> = (0..places.len() as i64).map(|k| self.w.extent(&by, 3 + k)).collect();
         let mut windows = name;
         let (mut rank, spatial) = (self.rank(x), places.len() as i64);
@@ -142,7 +141,8 @@ impl Exporter<'_> {
             let [place, within] = positions;
             let place = self.unsqueezed(&place, &[1]);
             let at = self.w.op2("Add", &place, &within);
-            windows = self.taken(&windows, Lit::zero(ty), axis, rank, &at, false);
+            let at = self.w.op2("Add", &at, &starts[k]);
+            windows = self.taken(&windows, Lit::zero(ty), axis, rank, &at, true);
             rank += 1;
         }
         // [image, group, filter, place.., channel, window..]

@@ -123,7 +123,7 @@ impl Exporter<'_> {
 
     /// A convolution of `f32` by `Conv`; none of other types, and where the number of groups, which is an attribute, is not known.
     pub(super) fn conv(&mut self, op: &Op) -> Result<Option<Name>, Unsupported> {
-        let Op::Convolve { x, filters, places, strides, dilations } = op else { return Ok(None) };
+        let Op::Convolve { x, filters, starts, places, strides, dilations } = op else { return Ok(None) };
         let (T::F32, Some(Extent::Const(groups))) = (self.scalar(*x), self.shapes.get(*x).get(1).copied()) else {
             return Ok(None);
         };
@@ -148,8 +148,10 @@ impl Exporter<'_> {
             windows.push(window);
             extents.push(extent);
         }
-        let by = self.at_least(&by, &windows);
-        let images = self.at_least(&images, &extents);
+        let by = self.at_least(&by, &[], &windows);
+        let from_first = starts.iter().all(|n| matches!(self.shapes.size(*n), Extent::Const(0)));
+        let starts = if from_first { Vec::new() } else { self.values(starts)? };
+        let images = self.at_least(&images, &starts, &extents);
         let numbers = |all: &[u32]| all.iter().map(|n| i64::from(*n)).collect();
         let attributes = vec![
             ints_attribute("strides", numbers(strides)),
@@ -189,17 +191,26 @@ impl Exporter<'_> {
         self.reshaped(y, &shape)
     }
 
-    /// Floats with zeros behind them along the axes from the third one on, so that these have so many elements.
-    fn at_least(&mut self, x: &Name, extents: &[Name]) -> Name {
+    /// Floats with zeros before and behind them along the axes from the third one on: from these positions on, or from the first
+    /// one, at least so many elements.
+    fn at_least(&mut self, x: &Name, starts: &[Name], extents: &[Name]) -> Name {
         let (zero, at) = (self.w.int(0), self.w.ints(&[0]));
-        let mut amounts = vec![self.w.ints(&vec![0; extents.len()])];
+        let (mut before, mut behind) = (Vec::new(), Vec::new());
         for (k, least) in extents.iter().enumerate() {
-            let n = self.w.extent(x, 2 + k as i64);
+            let mut n = self.w.extent(x, 2 + k as i64);
+            let mut first = zero.clone();
+            if let Some(start) = starts.get(k) {
+                // Less than no zeros cut elements off.
+                let start = self.w.lesser(start, &n);
+                first = self.w.op2("Sub", &zero, &start);
+                n = self.w.op2("Sub", &n, &start);
+            }
             let more = self.w.op2("Sub", least, &n);
             let more = self.w.greater(&more, &zero);
-            amounts.push(self.w.op2("Unsqueeze", &more, &at));
+            before.push(self.w.op2("Unsqueeze", &first, &at));
+            behind.push(self.w.op2("Unsqueeze", &more, &at));
         }
-        let amounts: Vec<&Name> = amounts.iter().collect();
+        let amounts: Vec<&Name> = before.iter().chain(&behind).collect();
         let amounts = self.w.node("Concat", &amounts, along(0));
         let axes = self.w.ints(&(0..extents.len() as i64).map(|k| 2 + k).collect::<Vec<_>>());
         let none = self.w.constant(DataType::Float, &[], 0f32.to_le_bytes().to_vec());

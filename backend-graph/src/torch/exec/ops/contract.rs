@@ -48,7 +48,7 @@ pub(crate) fn begun_with_zero(mut sums: Tensor) -> Result<Tensor> {
 }
 
 /// Whether all numbers of a tensor are finite.
-fn all_finite(t: &Tensor) -> Result<bool> {
+pub(crate) fn all_finite(t: &Tensor) -> Result<bool> {
     Ok(bool::try_from(t.f_isfinite()?.f_all()?)?)
 }
 

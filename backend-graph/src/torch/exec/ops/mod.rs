@@ -160,10 +160,11 @@ impl Run<'_> {
                 let (with, ty, axis, padded) = (*with, self.scalar(*x), *axis as usize, *padded);
                 Pool { with, ty, axis, start, places, window, stride, dilation, padded }.run(self.tensor(*x)?)?
             }
-            Op::Convolve { x, filters, places, strides, dilations } => {
+            Op::Convolve { x, filters, starts, places, strides, dilations } => {
                 let [strides, dilations] = [strides, dilations].map(|n| n.iter().map(|n| i64::from(*n)).collect());
                 let (x, filters, ty) = (self.tensor(*x)?, self.tensor(*filters)?, self.scalar(*x));
-                Convolution { x, filters, places: self.sizes(places)?, strides, dilations, ty }.run()?
+                let [starts, places] = [starts, places].map(|n| self.sizes(n));
+                Convolution { x, filters, starts: starts?, places: places?, strides, dilations, ty }.run()?
             }
             Op::ArgExtreme(k, x) => arg_extreme(*k, self.tensor(*x)?, self.scalar(*x))?,
             Op::Softmax { x, axis, log } => softmax(self.tensor(*x)?, i64::from(*axis), *log, self.scalar(*x))?,
