@@ -131,17 +131,14 @@ impl<'f> Definitions<'f> {
     }
 
     fn literal(&self, v: Val) -> Option<Lit> {
-        match self.op(v)? {
-            ScalarOp::Const(l) => Some(*l),
-            _ => None,
-        }
+        let ScalarOp::Const(l) = self.op(v)? else { return None };
+        Some(*l)
     }
 }
 
 /// Whether a node of the region itself defines the value as a combination, at least on some path.
 fn may_combine(step: &Region, v: Val) -> bool {
-    let node = step.nodes.iter().find(|n| n.results.contains(&v));
-    node.is_some_and(|n| match &n.op {
+    step.definition(v).is_some_and(|n| match &n.op {
         ScalarOp::Prim(op, _) => op.is_reduction() || *op == PrimOp::SubP,
         ScalarOp::Select { .. } | ScalarOp::If { .. } => true,
         ScalarOp::Const(_)

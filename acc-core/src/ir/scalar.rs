@@ -307,6 +307,17 @@ impl<D: Dialect> Region<D> {
         }
         self.results.iter_mut().for_each(f);
     }
+
+    /// The node that defines a value; none if it is a parameter, or is defined in another region.
+    pub fn definition(&self, v: Val) -> Option<&Node<D>> {
+        self.nodes.iter().find(|n| n.results.contains(&v))
+    }
+
+    /// The literal that a value is, if the region defines it.
+    pub fn literal(&self, v: Val) -> Option<D::Literal> {
+        let ScalarOp::Const(literal) = &self.definition(v)?.op else { return None };
+        Some(*literal)
+    }
 }
 
 /// Numbers values anew, in the order in which they are met.

@@ -256,7 +256,7 @@ impl Definitions<'_> {
         if let Some(k) = f.body.params.iter().position(|p| *p == v) {
             return Some(Origin::Moved(View::whole(self.operand(a, k)?, rank)));
         }
-        let node = f.body.nodes.iter().find(|n| n.results.contains(&v))?;
+        let node = f.body.definition(v)?;
         if let ScalarOp::Index(Read { array, leaves, index, .. }) = &node.op {
             let leaf = *leaves.get(node.results.iter().position(|r| *r == v)?)?;
             return self.read(a, *array, leaf, f, index);

@@ -95,7 +95,7 @@ impl Extents {
     /// What is checked holds wherever there is an element of the result: the extents of an array that must be those of another
     /// one are those.
     fn learn(&self, checked: ArrayId, ok: &Fun, extents: &mut [Extent]) {
-        let defined = |v: Val| ok.body.nodes.iter().find(|n| n.results.contains(&v)).map(|n| &n.op);
+        let defined = |v: Val| ok.body.definition(v).map(|n| &n.op);
         let mut conjuncts: Vec<Val> = ok.body.results.clone();
         while let Some(v) = conjuncts.pop() {
             let Some(ScalarOp::Prim(op, args)) = defined(v) else { continue };

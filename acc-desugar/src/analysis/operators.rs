@@ -161,8 +161,7 @@ fn component(f: &Fun, result: Val, a: Val, b: Val) -> Option<Component> {
     if result == b {
         return Some(Component::Second);
     }
-    let node = f.body.nodes.iter().find(|n| n.results.contains(&result))?;
-    let ScalarOp::Prim(p, args) = &node.op else { return None };
+    let ScalarOp::Prim(p, args) = &f.body.definition(result)?.op else { return None };
     is_of(*p, args, a, b).then_some(Component::Op(*p))
 }
 

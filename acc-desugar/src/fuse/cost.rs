@@ -79,8 +79,7 @@ fn is_inside(shape: &Fun, index: &Fun, xs: ArrayId) -> bool {
 
 /// Whether a number is no greater than the extent of an array along an axis.
 fn is_within(f: &Fun, v: Val, xs: ArrayId, axis: usize) -> bool {
-    let node = f.body.nodes.iter().find(|n| n.results.contains(&v));
-    node.is_some_and(|n| {
+    f.body.definition(v).is_some_and(|n| {
         let whole = matches!(n.op, ScalarOp::Extent { array, axis: a } if array == xs && a as usize == axis);
         let less = |args: &[Val]| args.iter().any(|&a| is_within(f, a, xs, axis));
         whole || matches!(&n.op, ScalarOp::Prim(PrimOp::MinP, args) if less(args))

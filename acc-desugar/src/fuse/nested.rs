@@ -56,11 +56,7 @@ pub(super) fn nests(
 
 /// What a closed function yields, if these are literals.
 fn literals(f: &Fun) -> Option<Vec<Lit>> {
-    let literal = |v: &Val| match &f.body.nodes.iter().find(|n| n.results.contains(v))?.op {
-        ScalarOp::Const(l) => Some(*l),
-        _ => None,
-    };
-    f.body.results.iter().map(literal).collect()
+    f.body.results.iter().map(|v| f.body.literal(*v)).collect()
 }
 
 /// Whether initial values change nothing that began with them before.

@@ -71,11 +71,8 @@ impl Conjugate {
 
 /// The primitive that yields a value, and its arguments.
 fn applied(f: &Fun, v: Val) -> Option<(PrimOp, &[Val])> {
-    let node = f.body.nodes.iter().find(|n| n.results.contains(&v))?;
-    match &node.op {
-        ScalarOp::Prim(op, args) => Some((*op, args)),
-        _ => None,
-    }
+    let ScalarOp::Prim(op, args) = &f.body.definition(v)?.op else { return None };
+    Some((*op, args))
 }
 
 fn any(b: &Block) -> bool {

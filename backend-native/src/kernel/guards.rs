@@ -1,7 +1,7 @@
 //! Guards: conditions that an index is within the extents of an array. What is computed of a part of an array has them, such as the
 //! adjoint of an array that was zipped with another one, since that may be shorter. Where extents are equal all guards hold.
 
-use super::{Body, Kernel, Op, definition};
+use super::{Body, Kernel, Op};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, PrimOp, Val};
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ impl Ranges {
     }
 
     fn note(&mut self, body: &Body, condition: Val) {
-        let Some(Op::Prim(p, args)) = definition(&body.region, condition).map(|n| &n.op) else { return };
+        let Some(Op::Prim(p, args)) = body.region.definition(condition).map(|n| &n.op) else { return };
         let [a, b] = args[..] else { return };
         match p {
             PrimOp::AndP if body.ty(condition) == ScalarType::Bool => {
@@ -87,7 +87,7 @@ impl Kernel {
 
 /// The guards of which a condition is the conjunction.
 fn guards(body: &Body, condition: Val) -> Option<Vec<Guard>> {
-    let defined = |v: Val| definition(&body.region, v).map(|n| &n.op);
+    let defined = |v: Val| body.region.definition(v).map(|n| &n.op);
     match defined(condition)? {
         Op::Prim(PrimOp::AndP, args) => {
             let sides = args.iter().map(|v| guards(body, *v)).collect::<Option<Vec<_>>>()?;

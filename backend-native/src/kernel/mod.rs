@@ -55,9 +55,7 @@ pub(crate) use access::{Accesses, Uniformity};
 pub(crate) use build::{Builder, Keep, Loads, Reads, only, region_cost};
 pub(crate) use guards::{Guard, Ranges};
 pub(crate) use math::{expand, without_scales};
-pub(crate) use op::{
-    Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, definition, divisor, is_partial, visit_likely,
-};
+pub(crate) use op::{Edge, Ix, KernelIr, KernelOp, Load, Node, Op, OpExt, Region, divisor, is_partial, visit_likely};
 pub(crate) use record::Record;
 pub(crate) use schedule::{CollapsedPair, Dependences, FIRST_INNER_EXTENT, LoadAxes, Loop, row_major};
 pub use text::Kernels;

@@ -193,11 +193,6 @@ pub(crate) fn is_partial(r: &Region, consts: &Consts) -> bool {
     acc_core::grow_stack(|| r.nodes.iter().any(|n| n.op.is_partial(consts)))
 }
 
-/// The node of a region that defines a value; none if it is a parameter, or is defined elsewhere.
-pub(crate) fn definition(r: &Region, v: Val) -> Option<&Node> {
-    r.nodes.iter().find(|n| n.results.contains(&v))
-}
-
 /// Calls `f` for each node, but for those of branches that are [`KernelOp::Unlikely`].
 pub(crate) fn visit_likely<'r>(r: &'r Region, f: &mut dyn FnMut(&'r Node)) {
     fn inside<'r>(r: &'r Region, unlikely: &mut HashSet<Val>, f: &mut dyn FnMut(&'r Node)) {

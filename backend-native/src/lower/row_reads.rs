@@ -4,7 +4,7 @@
 //! between those that its first and its last row read.
 
 use crate::kernel::access::{Accesses, Affine, Index, Sum};
-use crate::kernel::{Body, Edge, Ix, Kernel, Load, Op, definition};
+use crate::kernel::{Body, Edge, Ix, Kernel, Load, Op};
 use acc_core::data::Prim;
 use acc_core::ir::{ArrayId, PrimOp, Val};
 use acc_desugar::analysis::access::Bound;
@@ -120,7 +120,7 @@ impl Number {
             return Some(Number::literal(i64::from_bits64(literal.bits)));
         }
         let operand = |v: Val| Number::value(body, v, depth.checked_sub(1)?);
-        match &definition(&body.region, v)?.op {
+        match &body.region.definition(v)?.op {
             Op::Extent { array, axis } => Some(Number { literal: 0, extents: smallvec![(*array, *axis, 1)] }),
             Op::Prim(PrimOp::AddP, args) => operand(args[0])?.plus(&operand(args[1])?, 1),
             Op::Prim(PrimOp::SubP, args) => operand(args[0])?.plus(&operand(args[1])?, -1),

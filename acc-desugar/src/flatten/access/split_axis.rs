@@ -372,7 +372,7 @@ fn is_only_divided(f: &Fun, index: Val) -> bool {
             ScalarOp::Prim(p, args) if is_division(*p) => args[1] != index,
             ScalarOp::Prim(PrimOp::AddP, args) if args.contains(&index) => {
                 let other = if args[0] == index { args[1] } else { args[0] };
-                is_literal(f, other) && n.results.iter().all(|sum| is_only_divided(f, *sum))
+                f.body.literal(other).is_some() && n.results.iter().all(|sum| is_only_divided(f, *sum))
             }
             ScalarOp::While { .. } | ScalarOp::Own(_) => false,
             op => {
@@ -382,10 +382,6 @@ fn is_only_divided(f: &Fun, index: Val) -> bool {
         };
     });
     alone
-}
-
-fn is_literal(f: &Fun, v: Val) -> bool {
-    f.body.nodes.iter().any(|n| n.results.contains(&v) && matches!(n.op, ScalarOp::Const(_)))
 }
 
 impl Indices {

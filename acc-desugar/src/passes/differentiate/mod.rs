@@ -24,7 +24,7 @@ pub use notes::Note;
 
 use crate::settings::Settings;
 use acc_core::ir::{
-    ArrayId, ArrayOp, Block, Closed, Fun, Ir, Mapper, Mode, Program, ScalarOp, Stmt, arrays_needed, arrays_on_demand,
+    ArrayId, ArrayOp, Block, Closed, Fun, Ir, Mapper, Mode, Program, Stmt, arrays_needed, arrays_on_demand,
 };
 use acc_core::{Error, grow_stack};
 use std::borrow::Cow;
@@ -247,6 +247,5 @@ fn copy_where(w: &mut Writer<'_>, b: &Block, mut names: HashMap<ArrayId, ArrayId
 
 /// Whether a function has nothing but literals as results: those of a scalar operation, all 0.
 fn is_zero(f: &Fun) -> bool {
-    let literal = |r| f.body.nodes.iter().find(|n| n.results.contains(r)).map(|n| &n.op);
-    f.body.results.iter().all(|r| matches!(literal(r), Some(ScalarOp::Const(l)) if l.bits == 0))
+    f.body.results.iter().all(|r| f.body.literal(*r).is_some_and(|l| l.bits == 0))
 }

@@ -1,6 +1,6 @@
 //! The functions of a padded array, and of what reads it.
 
-use super::reads::{Along, Choice, Padded, literal};
+use super::reads::{Along, Choice, Padded};
 use acc_core::ad::Code;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Fun, Loc, Node, PrimOp, Read, ScalarOp, Val};
@@ -32,7 +32,7 @@ pub(super) fn index_of(f: &Fun, rank: usize, of: &Padded, loc: &Loc) -> Option<F
     c.set_params(f.body.params[..rank].to_vec());
     f.body.nodes.iter().for_each(|n| c.push(n.clone()));
     let index = c.done(of.windows().flat_map(|(_, _, ends)| ends));
-    let is_divisor = |v: &Val| literal(&index.body.nodes, *v).is_some_and(|l| l.bits as i64 > 0);
+    let is_divisor = |v: &Val| index.body.literal(*v).is_some_and(|l| l.bits as i64 > 0);
     let is_partial = |n: &Node| match &n.op {
         ScalarOp::Prim(p, args) if p.is_partial() => !args.get(1).is_some_and(is_divisor),
         op => op.is_partial(),

@@ -4,7 +4,7 @@ use crate::analysis::access::{Affine, Term};
 use crate::analysis::comparison::{Comparison, comparison};
 use crate::analysis::extents::{Extent, Extents};
 use acc_core::data::Lit;
-use acc_core::ir::{ArrayId, Fun, Node, PrimOp, Read, ScalarOp, Val};
+use acc_core::ir::{ArrayId, Fun, PrimOp, Read, ScalarOp, Val};
 use std::collections::HashMap;
 
 /// The greatest distance of neighbours in a window that are not stored with all between them.
@@ -138,7 +138,7 @@ pub(super) fn choice(f: &Fun, k: usize, sums: &Sums<'_>) -> Option<Choice> {
     if then.results[..] != read.results[..] {
         return None;
     }
-    let other = literal(&else_.nodes, else_.results[0]).or_else(|| literal(&f.body.nodes, else_.results[0]))?;
+    let other = else_.literal(else_.results[0]).or_else(|| f.body.literal(else_.results[0]))?;
     let mut conditions = conjuncts(f, *cond)?;
     let mut at = Vec::new();
     for (i, extent) in index.iter().zip(sums.extents.of(*array)) {
@@ -219,19 +219,11 @@ impl Padded {
     }
 }
 
-/// The literal that a value is.
-pub(super) fn literal(nodes: &[Node], v: Val) -> Option<Lit> {
-    nodes.iter().find(|n| n.results.contains(&v)).and_then(|n| match n.op {
-        ScalarOp::Const(l) => Some(l),
-        _ => None,
-    })
-}
-
 /// The comparisons that all hold where a condition does, if it is nothing else.
 pub(super) fn conjuncts(f: &Fun, cond: Val) -> Option<Vec<(Comparison, Val, Val)>> {
     let (mut all, mut out) = (vec![cond], Vec::new());
     while let Some(v) = all.pop() {
-        let op = &f.body.nodes.iter().find(|n| n.results.contains(&v))?.op;
+        let op = &f.body.definition(v)?.op;
         match op {
             ScalarOp::Prim(PrimOp::AndP, args) => all.extend(args),
             op => out.push(comparison(f, op)?),

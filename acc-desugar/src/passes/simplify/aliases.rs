@@ -10,7 +10,7 @@ use crate::analysis::extents::Extents;
 use crate::analysis::transposition::{axes, composed, is_identity, is_whole};
 use crate::settings::Settings;
 use acc_core::Error;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, Read, ScalarOp, Stmt};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Node, Program, Read, ScalarOp, Stmt};
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -152,16 +152,12 @@ fn copied(f: &Fun) -> Option<ArrayId> {
 
 fn is_shape_of(shape: &Fun, xs: ArrayId) -> bool {
     shape.body.results.iter().enumerate().all(|(k, v)| {
-        let defined = shape.body.nodes.iter().find(|n| n.results.contains(v));
-        defined
-            .is_some_and(|n| matches!(&n.op, ScalarOp::Extent { array, axis } if *array == xs && *axis as usize == k))
+        let extent =
+            |n: &Node| matches!(&n.op, ScalarOp::Extent { array, axis } if *array == xs && *axis as usize == k);
+        shape.body.definition(*v).is_some_and(extent)
     })
 }
 
 fn constant(cond: &Fun) -> Option<bool> {
-    let v = cond.body.results.first()?;
-    cond.body.nodes.iter().find_map(|n| match &n.op {
-        ScalarOp::Const(l) if n.results.contains(v) => Some(l.bits != 0),
-        _ => None,
-    })
+    cond.body.literal(*cond.body.results.first()?).map(|l| l.bits != 0)
 }

@@ -2,7 +2,7 @@
 //! a sum have the same bits, libraries for matrix products among them.
 
 use crate::kernel::math::Values;
-use crate::kernel::{AxisKind, Body, Kernel, Node, Op, Region, Sink, definition};
+use crate::kernel::{AxisKind, Body, Kernel, Node, Op, Region, Sink};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{Loc, PrimOp, Val};
 use smallvec::smallvec;
@@ -65,11 +65,11 @@ fn term(region: &Region, body: &Body, v: Val) -> Option<Term> {
     match &n.op {
         Op::Prim(PrimOp::MulP, _) => factors(n).map(Term::Product),
         Op::Select { cond, then, else_ } if body.is_zero(*else_) => {
-            Some(Term::Selected { cond: *cond, factors: factors(definition(region, *then)?)? })
+            Some(Term::Selected { cond: *cond, factors: factors(region.definition(*then)?)? })
         }
         Op::If { then, else_, .. } => {
             let at = n.results.iter().position(|r| *r == v)?;
-            let product = definition(then, *then.results.get(at)?)?;
+            let product = then.definition(*then.results.get(at)?)?;
             let zero = body.is_zero(*else_.results.get(at)?);
             if zero { Some(Term::Conditional { node, factors: factors(product)? }) } else { None }
         }
@@ -102,7 +102,7 @@ impl<'a> Rewritten<'a> {
         Some(match term(&self.before.region, self.before, v)? {
             Term::Product(factors) => factors,
             Term::Selected { cond, factors } => {
-                let of = definition(&self.before.region, v).map_or_else(Loc::unknown, |n| n.loc.clone());
+                let of = self.before.region.definition(v).map_or_else(Loc::unknown, |n| n.loc.clone());
                 factors.map(|then| {
                     let selected = self.values.fresh(self.before.ty(v), false);
                     let op = Op::Select { cond, then, else_: zero };

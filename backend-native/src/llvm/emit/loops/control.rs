@@ -1,6 +1,6 @@
 //! The nodes of a body in order: dispatch, and loops.
 
-use crate::kernel::{Body, KernelOp, Node, Op, OpExt as _, Region, definition, region_cost};
+use crate::kernel::{Body, KernelOp, Node, Op, OpExt as _, Region, region_cost};
 use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
@@ -327,7 +327,7 @@ impl Facts<'_> {
     pub(super) fn conjuncts(&self, r: &Region, condition: Val) -> (Vec<Val>, Vec<Val>) {
         let (mut uniform_nodes, mut own, mut todo) = (Vec::new(), Vec::new(), vec![condition]);
         while let Some(v) = todo.pop() {
-            match definition(r, v).map(|n| &n.op) {
+            match r.definition(v).map(|n| &n.op) {
                 _ if self.uniformities[v.index()] == Uniformity::Uniform => uniform_nodes.push(v),
                 Some(Op::Prim(PrimOp::AndP, args)) => todo.extend(args),
                 Some(_) | None => own.push(v),

@@ -6,7 +6,7 @@
 //! used.
 
 use crate::kernel::access::Index;
-use crate::kernel::{Ix, KernelOp, Load, Node, Op, OpExt as _, Region, definition, is_partial};
+use crate::kernel::{Ix, KernelOp, Load, Node, Op, OpExt as _, Region, is_partial};
 use crate::llvm::emit::access::address::Address;
 use crate::llvm::emit::arith::affine_compare::{MAX_FIRST, mirrored};
 use crate::llvm::emit::loops::nest::{Axis, Bound};
@@ -144,7 +144,7 @@ impl<'a> Emitter<'a> {
             of.flags.push(self.scope.scalar(cond));
             return Some(of);
         }
-        let node = definition(&self.facts.body.region, cond)?;
+        let node = self.facts.body.region.definition(cond)?;
         match &node.op {
             Op::Prim(PrimOp::AndP, args) if self.ty(cond) == ScalarType::Bool => {
                 args.iter().try_fold(of, |of, &a| self.condition(a, of))

@@ -6,7 +6,7 @@
 //! fit 32 bits, which each iteration checks once for all lanes, the position is carried in 32 bits; beyond that the
 //! function bails out.
 
-use crate::kernel::{Node, Op, Region, definition};
+use crate::kernel::{Node, Op, Region};
 use crate::llvm::emit::facts::Facts;
 use crate::llvm::emit::text::value::{Parts, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
@@ -120,7 +120,7 @@ impl Facts<'_> {
         if self.uniformities[v.index()] == Uniformity::Uniform {
             return self.may_narrow(v);
         }
-        let node = definition(step, v).map(|n| &n.op);
+        let node = step.definition(v).map(|n| &n.op);
         let Some(Op::Select { then, else_, .. }) = node else { return false };
         let all = self.chooses(*then, step, choices) && self.chooses(*else_, step, choices);
         choices.insert(v);

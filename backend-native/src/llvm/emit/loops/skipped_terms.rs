@@ -1,7 +1,7 @@
 //! Terms of sums that are 0 where a condition does not hold that is the same in all lanes, as those of a convolution at the
 //! margin: the loops inside of the one that decides the condition are left out.
 
-use crate::kernel::{Kernel, KernelOp, Node, Op, OpExt as _, Sink, definition, is_partial};
+use crate::kernel::{Kernel, KernelOp, Node, Op, OpExt as _, Sink, is_partial};
 use crate::llvm::emit::Emitter;
 use acc_core::ir::{PrimOp, Val};
 use std::collections::HashMap;
@@ -32,7 +32,7 @@ impl Emitter<'_> {
                 return None;
             }
             for &v in kernel.values(o) {
-                let n = definition(&body.region, v)?;
+                let n = body.region.definition(v)?;
                 conds.push(match &n.op {
                     Op::If { cond, else_, .. } => {
                         let at = n.results.iter().position(|r| *r == v)?;

@@ -31,10 +31,9 @@ pub(super) fn choice(f: &Fun) -> Option<Choice> {
     if let Some(is_left) = side(results) {
         return Some(if is_left { Choice::Left } else { Choice::Right });
     }
-    let of = |v: &Val| f.body.nodes.iter().find(|n| n.results.contains(v));
-    match &of(results.first()?)?.op {
+    match &f.body.definition(*results.first()?)?.op {
         ScalarOp::Select { cond, .. } => {
-            let both = |v: &Val| match &of(v)?.op {
+            let both = |v: &Val| match &f.body.definition(*v)?.op {
                 ScalarOp::Select { cond: own, then, else_ } if own == cond => Some((*then, *else_)),
                 _ => None,
             };
@@ -42,7 +41,7 @@ pub(super) fn choice(f: &Fun) -> Option<Choice> {
                 results.iter().map(both).collect::<Option<Vec<_>>>()?.into_iter().unzip();
             by(*cond, side(&then)?, side(&else_)?)
         }
-        ScalarOp::If { cond, then, else_ } if of(&results[0])?.results[..] == *results => {
+        ScalarOp::If { cond, then, else_ } if f.body.definition(results[0])?.results[..] == *results => {
             let yields = |r: &Region| side(&r.results);
             by(*cond, yields(then)?, yields(else_)?)
         }

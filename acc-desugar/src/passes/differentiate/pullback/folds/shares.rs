@@ -47,8 +47,7 @@ pub(super) fn shares(f: &Fun) -> Option<Vec<(usize, Share)>> {
         let share = match all[leaf] {
             Component::Op(PrimOp::AddP) => Share::All,
             Component::Op(PrimOp::MinP | PrimOp::MaxP) => {
-                let node = f.body.nodes.iter().find(|n| n.results.contains(v))?;
-                let ScalarOp::Prim(_, args) = &node.op else { return None };
+                let ScalarOp::Prim(_, args) = &f.body.definition(*v)?.op else { return None };
                 Share::One { first: args.first() == f.body.params.get(leaf) }
             }
             Component::Op(_) | Component::First | Component::Second => return None,
