@@ -2,11 +2,12 @@
 //! memory, and transposed afterwards.
 //!
 //! `map f (transpose a)` becomes `transpose (map f a)`, with any number of operands and any order of the axes, a check of a
-//! transposed array the transposition of the checked one, and so on through chains of such statements. A transposition that is computed where it is read costs nothing; results in between that
-//! are stored have the order of what they are computed of, so that neighbours are next to each other in both.
+//! transposed array the transposition of the checked one, and so on through chains of such statements. A transposition that is
+//! computed where it is read costs nothing; results in between that are stored have the order of what they are computed of, so
+//! that neighbours are next to each other in both.
 
 use crate::analysis::extents::Extents;
-use crate::analysis::transposition::{axis_order, composed, is_identity, is_whole};
+use crate::analysis::transposition::{Transposed, Transpositions, axis_order, is_whole};
 use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::data::ScalarType;
@@ -24,7 +25,7 @@ pub(crate) fn pass<'p>(program: &'p Program, _: &Settings<'_>) -> Result<Cow<'p,
         extents: Extents::new(program),
         types: program.types.clone(),
         replicates: HashMap::new(),
-        transposed: HashMap::new(),
+        transposed: Transpositions::default(),
         scanned: HashSet::new(),
         folds: HashSet::new(),
         folded: HashSet::new(),
@@ -46,12 +47,6 @@ fn transposes(b: &Block) -> bool {
     })
 }
 
-/// The elements of another array, each axis along one of that array's.
-struct Transposed {
-    of: ArrayId,
-    order: Vec<usize>,
-}
-
 /// An array repeated along new axes.
 struct Replicate {
     axes: Vec<Axis>,
@@ -63,7 +58,7 @@ struct Pass {
     extents: Extents,
     types: Vec<ArrayType>,
     replicates: HashMap<ArrayId, Replicate>,
-    transposed: HashMap<ArrayId, Transposed>,
+    transposed: Transpositions,
     /// The results of scans: these are stored in the order in which they are read.
     scanned: HashSet<ArrayId>,
     /// The results of folds, and those of them that are folded again.
@@ -104,15 +99,8 @@ impl Pass {
                 self.scanned.insert(result);
             }
             ArrayOp::Backpermute { index, xs, .. } if !self.scanned.contains(xs) => {
-                let Some(order) = axis_order(index).filter(|order| is_whole(&self.extents, result, *xs, order)) else {
-                    return;
-                };
-                let transposed = match self.transposed.get(xs) {
-                    Some(Transposed { of, order: inner }) => Transposed { of: *of, order: composed(&order, inner) },
-                    None => Transposed { of: *xs, order },
-                };
-                if !is_identity(&transposed.order) {
-                    self.transposed.insert(result, transposed);
+                if let Some(order) = axis_order(index).filter(|order| is_whole(&self.extents, result, *xs, order)) {
+                    self.transposed.note(result, *xs, order);
                 }
             }
             ArrayOp::Replicate { axes, extents, xs } => {
@@ -130,7 +118,9 @@ impl Pass {
             _ => return false,
         };
         let Some(&result) = s.results.first() else { return false };
-        let Some(order) = xs.iter().find_map(|x| self.transposed.get(x)).map(|t| t.order.clone()) else { return false };
+        let Some(order) = xs.iter().find_map(|x| self.transposed.get(*x)).map(|t| t.order.clone()) else {
+            return false;
+        };
         let mut stmts = Vec::new();
         let operands = xs.iter().map(|&x| Some((x, self.operand(x, &order, &s.loc, &mut stmts)?)));
         let Some(operands) = operands.collect::<Option<HashMap<_, _>>>() else { return false };
@@ -140,7 +130,7 @@ impl Pass {
         let mut operand = |a| operands.get(&a).copied().unwrap_or(a);
         out.push(stmt(of, crate::map_op(&s.op, &mut Fun::clone, &mut operand, &mut |b, _| b.clone())));
         out.push(stmt(result, transposition(of, &order, &s.loc)));
-        self.transposed.insert(result, Transposed { of, order });
+        self.transposed.note(result, of, order);
         self.changes = true;
         true
     }
@@ -149,7 +139,7 @@ impl Pass {
     /// result; whether that is worth it.
     fn folded(&mut self, s: &Stmt, out: &mut Vec<Stmt>) -> bool {
         let (ArrayOp::Fold { f, init, xs }, Some(&result)) = (&s.op, s.results.first()) else { return false };
-        let Some(Transposed { of, order }) = self.transposed.get(xs) else { return false };
+        let Some(Transposed { of, order }) = self.transposed.get(*xs) else { return false };
         let (of, order) = (*of, order.clone());
         let Some((&along, outer)) = order.split_last() else { return false };
         // Both folds may become one.
@@ -172,14 +162,14 @@ impl Pass {
         let fold = self.array(self.types[result.index()].clone());
         out.push(stmt(fold, ArrayOp::Fold { f: f.clone(), init: init.clone(), xs: operand }));
         out.push(stmt(result, transposition(fold, &places, &s.loc)));
-        self.transposed.insert(result, Transposed { of: fold, order: places });
+        self.transposed.note(result, fold, places);
         self.changes = true;
         true
     }
 
     /// The array of which this one has the elements in another order, if it is this order; `out` takes statements that it needs.
     fn operand(&mut self, x: ArrayId, order: &[usize], loc: &Loc, out: &mut Vec<Stmt>) -> Option<ArrayId> {
-        if let Some(transposed) = self.transposed.get(&x) {
+        if let Some(transposed) = self.transposed.get(x) {
             return (transposed.order == order).then_some(transposed.of);
         }
         let Replicate { axes, extents, xs } = self.replicates.get(&x)?;

@@ -7,7 +7,7 @@
 
 use super::walk::{Watch, map_op};
 use crate::analysis::extents::Extents;
-use crate::analysis::transposition::{axes, composed, is_identity, is_whole};
+use crate::analysis::transposition::{Transpositions, axes, is_whole};
 use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Node, Program, Read, ScalarOp, Stmt};
@@ -26,7 +26,7 @@ pub(crate) fn pass<'p>(
         program: p,
         extents: None,
         to: HashMap::new(),
-        transposed: HashMap::new(),
+        transposed: Transpositions::default(),
         watch: Watch::new(limits),
     };
     let body = a.block(&p.body);
@@ -39,8 +39,7 @@ struct Aliases<'a> {
     /// Found where they are needed.
     extents: Option<Extents>,
     to: HashMap<ArrayId, ArrayId>,
-    /// Transpositions: of which array, and in which order they have its axes.
-    transposed: HashMap<ArrayId, (ArrayId, Vec<usize>)>,
+    transposed: Transpositions,
     watch: Watch<'a>,
 }
 
@@ -110,18 +109,7 @@ impl Aliases<'_> {
     fn transposed_back(&mut self, s: &Stmt, index: &Fun, xs: ArrayId) -> Option<ArrayId> {
         let (program, result, order) = (self.program, *s.results.first()?, axes(index)?);
         let extents = self.extents.get_or_insert_with(|| Extents::new(program));
-        if !is_whole(extents, result, xs, &order) {
-            return None;
-        }
-        let (of, order) = match self.transposed.get(&xs) {
-            Some((of, inner)) => (*of, composed(&order, inner)),
-            None => (xs, order),
-        };
-        let is_alias = is_identity(&order);
-        if !is_alias {
-            self.transposed.insert(result, (of, order));
-        }
-        is_alias.then_some(of)
+        if is_whole(extents, result, xs, &order) { self.transposed.note(result, xs, order) } else { None }
     }
 
     /// The operand whose element a function yields, of the elements of these behind so many other parameters.
