@@ -7,5 +7,6 @@ pub mod contraction;
 pub mod cost;
 pub(crate) mod extents;
 pub mod operators;
+pub(crate) mod readers;
 pub mod segmented_operator;
 pub(crate) mod transposition;

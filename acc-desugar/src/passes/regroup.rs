@@ -12,13 +12,13 @@
 //! these have, so that nothing is stored because two statements read it.
 
 use crate::analysis::contraction::Definitions;
+use crate::analysis::readers::{Readers, visit_reads};
 use crate::passes::simplify::map_op;
 use crate::settings::Settings;
 use acc_core::ad::Code;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
-    ArrayId, ArrayOp, ArrayType, Axis, Block, Class, Fun, Loc, Names, PrimOp, Program, ScalarOp, Schedule, Stmt, Val,
-    free_arrays,
+    ArrayId, ArrayOp, ArrayType, Axis, Block, Class, Fun, Loc, Names, PrimOp, Program, Schedule, Stmt, Val,
 };
 use acc_core::{BuildError, Error};
 use smallvec::smallvec;
@@ -34,11 +34,9 @@ pub(crate) fn pass<'p>(program: &'p Program, _: &Settings<'_>) -> Result<Cow<'p,
     if wanted.is_empty() {
         return Ok(Cow::Borrowed(program));
     }
-    let mut readers = HashMap::new();
-    count_readers(&program.body, &mut readers);
     let arrays = (0..program.types.len()).filter_map(|k| u32::try_from(k).ok().map(ArrayId));
     let names = arrays.map(|a| program.names.get(a).cloned()).collect();
-    let mut p = Pass { defs, types: program.types.clone(), names, wanted, readers };
+    let mut p = Pass { defs, types: program.types.clone(), names, wanted, readers: Readers::new(&program.body) };
     let body = p.block(&program.body);
     Ok(Cow::Owned(Program { types: p.types, names: Names::new(p.names), body }))
 }
@@ -91,34 +89,16 @@ fn folds_of(program: &Program, defs: &Definitions<'_>, a: ArrayId, out: &mut Has
             out.insert(a);
         }
         Class::Pointwise => {
-            let at_own_points = reads(s).into_iter().filter(|x| program.ty(*x).rank == program.ty(a).rank);
-            at_own_points.for_each(|x| acc_core::grow_stack(|| folds_of(program, defs, x, out)));
+            let mut at_own_points = HashSet::new();
+            visit_reads(s, &mut |x| {
+                if program.ty(x).rank == program.ty(a).rank {
+                    at_own_points.insert(x);
+                }
+            });
+            at_own_points.into_iter().for_each(|x| acc_core::grow_stack(|| folds_of(program, defs, x, out)));
         }
         Class::Segments | Class::Scan | Class::Scatter | Class::Sort | Class::View | Class::Control => {}
     }
-}
-
-/// The arrays of which a statement reads elements.
-fn reads(s: &Stmt) -> HashSet<ArrayId> {
-    let mut out: HashSet<ArrayId> = s.op.arrays().into_iter().collect();
-    for (_, f) in s.op.funs() {
-        f.body.visit(0, &mut |n, _| {
-            if let ScalarOp::Index(read) = &n.op {
-                out.insert(read.array);
-            }
-        });
-    }
-    out.extend(s.op.blocks().into_iter().flat_map(free_arrays));
-    out
-}
-
-/// Counts the statements that read elements of each array, and the blocks that yield it.
-fn count_readers(b: &Block, out: &mut HashMap<ArrayId, usize>) {
-    for s in &b.stmts {
-        reads(s).into_iter().for_each(|a| *out.entry(a).or_default() += 1);
-        s.op.blocks().into_iter().for_each(|b| acc_core::grow_stack(|| count_readers(b, out)));
-    }
-    b.results.iter().for_each(|a| *out.entry(*a).or_default() += 1);
 }
 
 /// Some of the terms of a fold.
@@ -223,7 +203,7 @@ struct Pass<'p> {
     types: Vec<ArrayType>,
     names: Vec<Option<Arc<str>>>,
     wanted: HashMap<ArrayId, Wanted<'p>>,
-    readers: HashMap<ArrayId, usize>,
+    readers: Readers,
 }
 
 impl Pass<'_> {
@@ -301,7 +281,7 @@ impl Pass<'_> {
     ) -> ArrayId {
         let ty = ArrayType { rank: of.axes(terms, inner), elt: self.types[a.index()].elt.clone() };
         let shape = of.shape(terms, inner, &self.types);
-        let once = self.readers.get(&a) == Some(&1) && of.defined.contains(&a);
+        let once = self.readers.is_one(a) && of.defined.contains(&a);
         let alone = self.defs.get(a).filter(|_| once);
         let op = match alone.map(|s| &s.op) {
             Some(ArrayOp::Fold { f, xs, init }) if folds > 0 => {

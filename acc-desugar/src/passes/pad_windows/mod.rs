@@ -7,7 +7,7 @@
 //! Reads `if inside(i) { x[i] } else { literal }`, one or several of the same array, are replaced where
 //!
 //! * some indices of `x` are those of windows: `Σ step·coordinate` and a number that is the same at all points, with literal steps
-//!   of at most [`MAX_STEP`], of either sign; between reads these numbers differ by literals;
+//!   of at most [`reads::MAX_WINDOW_STEP`], of either sign; between reads these numbers differ by literals;
 //! * the condition is that each of these is inside, and nothing else. Where no index of a window is negative its end is enough;
 //! * each element is read often: the terms of a fold read it in windows that overlap along two axes, or have an axis that the
 //!   read does not follow; or the elements of windows along two axes are written out, as in the maximum of three by three;
@@ -20,6 +20,7 @@ mod code;
 mod reads;
 
 use crate::analysis::extents::{Extent, Extents};
+use crate::analysis::readers::Readers;
 use crate::passes::simplify::map_op;
 use crate::settings::Settings;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Class, Fun, Names, Node, Program, ScalarOp, Stmt, Val};
@@ -35,12 +36,11 @@ pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<
     if !settings.rules.on("pad_windows") || !chooses(&program.body) {
         return Ok(Cow::Borrowed(program));
     }
-    let mut folded = Folded::default();
-    folded.block(&program.body);
     let names = (0..program.types.len() as u32).map(|k| program.names.get(ArrayId(k)).cloned()).collect();
     let (extents, types) = (Extents::new(program), program.types.clone());
-    let Folded { terms, repeating, .. } = folded;
-    let mut p = Pass { extents, types, names, terms, repeating, padded: Vec::new() };
+    let mut p = Pass { extents, types, names, terms: HashSet::new(), repeating: HashSet::new(), padded: Vec::new() };
+    terms(&program.body, &Readers::new(&program.body), &mut p.terms);
+    repeating(&program.body, &mut p.repeating);
     let body = p.block(&program.body);
     if p.types.len() == program.types.len() {
         return Ok(Cow::Borrowed(program));
@@ -68,48 +68,29 @@ fn of_points(op: &ArrayOp) -> Option<&Fun> {
 }
 
 /// The arrays of terms: what nothing reads but one fold, or what maps them for it.
-#[derive(Default)]
-struct Folded {
-    terms: HashSet<ArrayId>,
-    /// Arrays that are read otherwise.
-    stored: HashSet<ArrayId>,
-    /// Arrays that repeat elements along an axis.
-    repeating: HashSet<ArrayId>,
+fn terms(b: &Block, readers: &Readers, out: &mut HashSet<ArrayId>) {
+    for s in b.stmts.iter().rev() {
+        let is_folded = match s.op.class() {
+            Class::Fold => true,
+            Class::Pointwise => s.results.iter().all(|r| out.contains(r)),
+            Class::Segments | Class::Scan | Class::Scatter | Class::Sort | Class::View | Class::Control => false,
+        };
+        if is_folded {
+            out.extend(s.op.arrays().into_iter().filter(|a| readers.is_one(*a)));
+        }
+        s.op.blocks().into_iter().for_each(|b| grow_stack(|| terms(b, readers, out)));
+    }
 }
 
-impl Folded {
-    /// Goes from readers to what they read.
-    fn block(&mut self, b: &Block) {
-        self.stored.extend(&b.results);
-        for s in b.stmts.iter().rev() {
-            s.op.blocks().into_iter().for_each(|b| grow_stack(|| self.block(b)));
-            let passes_on = match s.op.class() {
-                Class::Fold => true,
-                Class::Pointwise => s.results.iter().all(|r| self.terms.contains(r) && !self.stored.contains(r)),
-                _ => false,
-            };
-            if let (ArrayOp::Generate { f, .. }, [result]) = (&s.op, &s.results[..])
-                && f.body.params.iter().any(|axis| !uses(f, *axis))
-            {
-                self.repeating.insert(*result);
-            }
-            let operands = s.op.arrays();
-            for a in &operands {
-                if passes_on && !self.terms.contains(a) {
-                    self.terms.insert(*a);
-                } else {
-                    self.stored.insert(*a);
-                }
-            }
-            for (_, f) in s.op.funs() {
-                f.body.visit(0, &mut |n, _| {
-                    if let ScalarOp::Index(read) = &n.op {
-                        self.stored.insert(read.array);
-                    }
-                });
-            }
+/// The arrays that repeat their elements along an axis.
+fn repeating(b: &Block, out: &mut HashSet<ArrayId>) {
+    for s in &b.stmts {
+        if let ArrayOp::Generate { f, .. } = &s.op
+            && f.body.params.iter().any(|axis| !uses(f, *axis))
+        {
+            out.extend(&s.results);
         }
-        self.terms.retain(|a| !self.stored.contains(a));
+        s.op.blocks().into_iter().for_each(|b| grow_stack(|| repeating(b, out)));
     }
 }
 

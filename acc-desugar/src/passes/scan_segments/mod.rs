@@ -7,6 +7,7 @@
 mod code;
 mod runs;
 
+use crate::analysis::readers::Readers;
 use crate::settings::{Segmented, Settings};
 use acc_core::Error;
 use acc_core::data::{EltType, Prim, ScalarType};
@@ -24,15 +25,17 @@ pub(crate) fn pass<'p>(program: &'p Program, settings: &Settings<'_>) -> Result<
     if !any_folds(&program.body, fate) {
         return Ok(Cow::Borrowed(program));
     }
-    let mut p = Pass { types: program.types.clone(), fate };
+    let mut p = Pass { types: program.types.clone(), readers: Readers::new(&program.body), fate };
     let body = p.block(&program.body);
     Ok(Cow::Owned(Program { types: p.types, names: program.names.clone(), body }))
 }
 
 /// A segmented fold as a scan with flags: statements of the same result, and checks of its segments before.
 pub(crate) fn as_scan(types: &mut Vec<ArrayType>, s: &Stmt) -> Vec<Stmt> {
-    let mut p = Pass { types: std::mem::take(types), fate: &|_, _| Segmented::Scan };
-    let block = p.block(&Block { params: Vec::new(), stmts: vec![s.clone()], results: Vec::new() });
+    let block = Block { params: Vec::new(), stmts: vec![s.clone()], results: Vec::new() };
+    let readers = Readers::new(&block);
+    let mut p = Pass { types: std::mem::take(types), readers, fate: &|_, _| Segmented::Scan };
+    let block = p.block(&block);
     *types = p.types;
     block.stmts.clone()
 }
@@ -46,6 +49,7 @@ fn any_folds(b: &Block, fate: &dyn Fn(&Fun, Option<&Fun>) -> Segmented) -> bool 
 
 struct Pass<'a> {
     types: Vec<ArrayType>,
+    readers: Readers,
     fate: &'a dyn Fn(&Fun, Option<&Fun>) -> Segmented,
 }
 

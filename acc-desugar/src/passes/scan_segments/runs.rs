@@ -66,28 +66,13 @@ impl Pass<'_> {
     fn elements<'b>(&self, xs: ArrayId, block: &'b Block) -> Elements<'b> {
         let source = block.stmts.iter().find(|s| s.results.contains(&xs));
         match source.map(|s| &s.op) {
-            Some(ArrayOp::Map { f, xs: from, indexed }) if !f.body.is_partial() && reads_of(xs, block) == 1 => {
+            Some(ArrayOp::Map { f, xs: from, indexed }) if !f.body.is_partial() && self.readers.is_one(xs) => {
                 let leaves = |a: &ArrayId| (*a, self.types[a.index()].elt.leaves().to_vec());
                 Elements::Mapped { f, indexed: *indexed, xs: from.iter().map(leaves).collect() }
             }
             _ => Elements::Stored(xs),
         }
     }
-}
-
-/// How often a block names an array, but for its extents.
-fn reads_of(xs: ArrayId, block: &Block) -> usize {
-    let of = |s: &Stmt| {
-        let mut reads = s.op.arrays().iter().filter(|a| **a == xs).count();
-        for (_, f) in s.op.funs() {
-            f.body.visit(0, &mut |n, _| {
-                reads += usize::from(matches!(&n.op, ScalarOp::Index(read) if read.array == xs));
-            });
-        }
-        let blocks = s.op.blocks().into_iter();
-        reads + blocks.map(|b| acc_core::grow_stack(|| reads_of(xs, b))).sum::<usize>()
-    };
-    block.results.iter().filter(|a| **a == xs).count() + block.stmts.iter().map(of).sum::<usize>()
 }
 
 impl SegmentedFold<'_> {
