@@ -4,7 +4,8 @@
 //! over the graph find windows and products of matrices in these graphs as they do in others.
 
 use crate::flatten::Flattener;
-use crate::flatten::access::read::{AxisAccess, Lookup, clamp_at, clamp_size};
+use crate::flatten::access::axis_access::AxisAccess;
+use crate::flatten::access::read::{Lookup, clamp_at, clamp_size};
 use crate::flatten::scalar::Scalar;
 use crate::graph::Value;
 

@@ -7,7 +7,8 @@
 
 use crate::flatten::Flattener;
 use crate::flatten::access::affine::{Affine, Term};
-use crate::flatten::access::read::{AxisAccess, Lookup};
+use crate::flatten::access::axis_access::AxisAccess;
+use crate::flatten::access::read::Lookup;
 use crate::flatten::access::{Indices, affine::LaneAxis};
 use crate::flatten::scalar::{Lanes, Scalar};
 use crate::flatten::scope::Flat;

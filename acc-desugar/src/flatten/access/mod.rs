@@ -1,6 +1,7 @@
 //! How lanes read arrays: as views where the index is understood, by gathers elsewhere.
 
 pub(crate) mod affine;
+mod axis_access;
 pub(crate) mod clamped;
 mod exact;
 pub(crate) mod guarded;
