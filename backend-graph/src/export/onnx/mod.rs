@@ -8,10 +8,8 @@
 //! columns has its extents instead. Outputs are `out<array>_<column>` likewise, and `fault`: whether the run has a
 //! fault, so that the other outputs mean nothing.
 
-mod bits;
 mod body;
 mod control;
-mod functions;
 mod ops;
 mod proto;
 mod rows;
@@ -21,7 +19,6 @@ mod tensor;
 mod text;
 mod windows;
 mod writer;
-mod zeros;
 
 use acc_core::ir::ArrayType;
 use acc_desugar::graph::{Extent, Graph, Shapes, Value};

@@ -1,12 +1,12 @@
 //! Choices between floats, their signs, and what is added to them, so that -0 stays itself: runtimes are careless about it.
 
-use super::stored::stored;
-use super::writer::{Name, Writer};
+use crate::export::onnx::stored::stored;
+use crate::export::onnx::writer::{Name, Writer};
 use acc_core::data::{Prim, ScalarType as T};
 
 impl Writer {
     /// One of two values. There is no `Where` of booleans, and that of onnxruntime 1.32 makes 0 of a first float that is -0.
-    pub(super) fn select(&mut self, cond: &Name, x: &Name, y: &Name, ty: T) -> Name {
+    pub(in crate::export::onnx) fn select(&mut self, cond: &Name, x: &Name, y: &Name, ty: T) -> Name {
         if ty == T::Bool {
             let then = self.op2("And", cond, x);
             let not = self.op1("Not", cond);
@@ -32,7 +32,7 @@ impl Writer {
     }
 
     /// A float literal.
-    pub(super) fn float(&mut self, x: f64, ty: T) -> Name {
+    pub(in crate::export::onnx) fn float(&mut self, x: f64, ty: T) -> Name {
         if ty == T::F64 { self.double(x) } else { self.literal((x as f32).lit()) }
     }
 
@@ -47,7 +47,7 @@ impl Writer {
     }
 
     /// Whether floats have the sign of negative numbers, zeros included: the reciprocal of a zero is an infinity.
-    pub(super) fn is_negative(&mut self, x: &Name, ty: T) -> Name {
+    pub(in crate::export::onnx) fn is_negative(&mut self, x: &Name, ty: T) -> Name {
         let (zero, one) = (self.float(0.0, ty), self.float(1.0, ty));
         let reciprocal = self.op2("Div", &one, x);
         let (of_zero, of_other) = (self.op2("Less", &reciprocal, &zero), self.op2("Less", x, &zero));
@@ -62,14 +62,14 @@ impl Writer {
     }
 
     /// What is not negative with the sign of another float.
-    pub(super) fn with_sign(&mut self, size: &Name, of: &Name, ty: T) -> Name {
+    pub(in crate::export::onnx) fn with_sign(&mut self, size: &Name, of: &Name, ty: T) -> Name {
         let negative = self.is_negative(of, ty);
         self.negated_where(&negative, size, ty)
     }
 
     /// A sum of floats. The optimiser of onnxruntime drops what adds 0, which makes 0 of -0: it is a choice here, in which no
     /// zero keeps its sign.
-    pub(super) fn sum(&mut self, a: &Name, b: &Name, ty: T) -> Name {
+    pub(in crate::export::onnx) fn sum(&mut self, a: &Name, b: &Name, ty: T) -> Name {
         for (x, added) in [(a, b), (b, a)] {
             match self.constant_float(added, stored(ty)) {
                 Some(0.0) if self.is_minus_zero(added, ty) => return x.clone(),
@@ -83,12 +83,12 @@ impl Writer {
         self.op2("Add", a, b)
     }
 
-    pub(super) fn is_minus_zero(&self, x: &Name, ty: T) -> bool {
+    pub(in crate::export::onnx) fn is_minus_zero(&self, x: &Name, ty: T) -> bool {
         self.constant_float(x, stored(ty)).is_some_and(|x| x == 0.0 && x.is_sign_negative())
     }
 
     /// One of two values that are no booleans, and not -0.
-    pub(super) fn either(&mut self, cond: &Name, x: &Name, y: &Name) -> Name {
+    pub(in crate::export::onnx) fn either(&mut self, cond: &Name, x: &Name, y: &Name) -> Name {
         self.node("Where", &[cond, x, y], Vec::new())
     }
 }

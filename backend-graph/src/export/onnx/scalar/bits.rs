@@ -1,9 +1,9 @@
 //! Bits combined at positions, for which ONNX has no operation: each bit is a row of numbers that are 0 or 1.
 
-use super::body::Exporter;
-use super::proto::DataType;
-use super::scalar::width;
-use super::writer::{Name, int_attribute, text_attribute};
+use super::width;
+use crate::export::onnx::body::Exporter;
+use crate::export::onnx::proto::DataType;
+use crate::export::onnx::writer::{Name, int_attribute, text_attribute};
 use acc_core::data::ScalarType as T;
 use acc_desugar::graph::BitOp;
 
@@ -12,7 +12,7 @@ const SUMMED_BITS: i64 = 32;
 
 impl Exporter<'_> {
     /// A vector with values combined with the current ones at positions.
-    pub(super) fn scattered_bits(&mut self, [base, at, values]: [&Name; 3], k: BitOp, ty: T) -> Name {
+    pub(in crate::export::onnx) fn scattered_bits(&mut self, [base, at, values]: [&Name; 3], k: BitOp, ty: T) -> Name {
         let count = if ty == T::Bool { 1 } else { width(ty) };
         let (column, rows) = (self.w.ints(&[1]), self.w.ints(&[count, 1]));
         let numbers = self.w.int(count);

@@ -1,8 +1,8 @@
 //! Functions of doubles that runtimes have for single precision alone, from those that they have for doubles. Like those
 //! of libraries they lose no digits near zeros, and do not overflow before their results do.
 
-use super::proto::DataType;
-use super::writer::{Name, Writer};
+use crate::export::onnx::proto::DataType;
+use crate::export::onnx::writer::{Name, Writer};
 use acc_core::data::ScalarType;
 use std::f64::consts::{FRAC_PI_2, LN_2};
 

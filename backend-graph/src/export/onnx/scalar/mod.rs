@@ -1,9 +1,13 @@
 //! Primitive operations and conversions, element by element.
 
-use super::Unsupported;
-use super::proto::DataType;
-use super::stored::{natural, range, stored};
-use super::writer::{Name, Writer, int_attribute, text_attribute};
+mod bits;
+mod functions;
+mod zeros;
+
+use crate::export::onnx::Unsupported;
+use crate::export::onnx::proto::DataType;
+use crate::export::onnx::stored::{natural, range, stored};
+use crate::export::onnx::writer::{Name, Writer, int_attribute, text_attribute};
 use acc_core::data::{Lit, ScalarType as T};
 use acc_core::ir::PrimOp as P;
 
@@ -13,10 +17,10 @@ pub(super) fn width(ty: T) -> i64 {
 }
 
 impl Writer {
-    pub(super) fn op1(&mut self, op: &str, x: &Name) -> Name {
+    pub(in crate::export::onnx) fn op1(&mut self, op: &str, x: &Name) -> Name {
         self.node(op, &[x], Vec::new())
     }
-    pub(super) fn op2(&mut self, op: &str, x: &Name, y: &Name) -> Name {
+    pub(in crate::export::onnx) fn op2(&mut self, op: &str, x: &Name, y: &Name) -> Name {
         self.node(op, &[x, y], Vec::new())
     }
 
@@ -33,7 +37,7 @@ impl Writer {
     }
 
     /// The logical shift of 64 bits, by 0 to 63.
-    pub(super) fn shift(&mut self, x: &Name, by: &Name, direction: &str) -> Name {
+    pub(in crate::export::onnx) fn shift(&mut self, x: &Name, by: &Name, direction: &str) -> Name {
         let (x, by) = (self.cast(x, DataType::Uint64), self.cast(by, DataType::Uint64));
         let y = self.node("BitShift", &[&x, &by], vec![text_attribute("direction", direction)]);
         self.cast(&y, DataType::Int64)
@@ -148,7 +152,7 @@ impl Writer {
     }
 
     /// A primitive operation on operands of a type.
-    pub(super) fn prim(&mut self, p: P, ty: T, x: &[Name]) -> Result<Name, Unsupported> {
+    pub(in crate::export::onnx) fn prim(&mut self, p: P, ty: T, x: &[Name]) -> Result<Name, Unsupported> {
         let (a, b) = (&x[0], x.get(1).unwrap_or(&x[0]));
         let float = ty.is_float();
         let exact = match p {
@@ -303,12 +307,12 @@ impl Writer {
     }
 
     /// The lesser of two stored integers. `Min` and `Max` of onnxruntime 1.31 compare the low 32 bits alone.
-    pub(super) fn lesser(&mut self, a: &Name, b: &Name) -> Name {
+    pub(in crate::export::onnx) fn lesser(&mut self, a: &Name, b: &Name) -> Name {
         self.extreme(true, T::I64, a, b)
     }
 
     /// The greater of two stored integers.
-    pub(super) fn greater(&mut self, a: &Name, b: &Name) -> Name {
+    pub(in crate::export::onnx) fn greater(&mut self, a: &Name, b: &Name) -> Name {
         self.extreme(false, T::I64, a, b)
     }
 
@@ -376,7 +380,7 @@ impl Writer {
     }
 
     /// A numeric conversion.
-    pub(super) fn converted(&mut self, x: &Name, from: T, to: T) -> Name {
+    pub(in crate::export::onnx) fn converted(&mut self, x: &Name, from: T, to: T) -> Name {
         match (from.is_float(), to.is_float()) {
             _ if from == to => x.clone(),
             (false, true) => {
@@ -463,7 +467,7 @@ impl Writer {
     }
 
     /// The same bits as another type: of integers a wrapped value.
-    pub(super) fn same_bits(&mut self, x: &Name, from: T, to: T) -> Name {
+    pub(in crate::export::onnx) fn same_bits(&mut self, x: &Name, from: T, to: T) -> Name {
         if from.is_float() != to.is_float() {
             let x = self.convert(x, stored(from), natural(from));
             let bits = self.bit_cast(&x, natural(to));
