@@ -71,7 +71,7 @@ fn is_neutral(ops: &[PrimOp], values: &[Lit]) -> bool {
 }
 
 /// The largest step between neighbours that are read together.
-const MAX_STEP: i64 = 4;
+const MAX_NEIGHBOUR_STEP: i64 = 4;
 
 /// How the reads of an element of an array move when the indices of its axes move by so much.
 #[derive(Clone, Copy, Default)]
@@ -90,7 +90,9 @@ impl Moving {
     /// A read whose index moves so.
     fn read(moves: &[i64]) -> Moving {
         match moves.split_last() {
-            Some((last, outer)) if outer.iter().all(|m| *m == 0) && last.unsigned_abs() <= MAX_STEP as u64 => {
+            Some((last, outer))
+                if outer.iter().all(|m| *m == 0) && last.unsigned_abs() <= MAX_NEIGHBOUR_STEP as u64 =>
+            {
                 Moving { near: usize::from(*last != 0), far: 0 }
             }
             Some(_) => Moving { near: 0, far: 1 },

@@ -19,7 +19,7 @@ use acc_core::ir::{ArrayId, PrimOp};
 
 /// The largest distance between positions of neighbours in an array with zeros around it: so many zeros are at most stored
 /// for each lane along an axis.
-const MAX_STEP: u64 = 8;
+const MAX_PADDED_STEP: u64 = 8;
 
 /// That an index is below a size, or that it is 0 or more.
 #[derive(Clone)]
@@ -132,7 +132,7 @@ impl Indices {
 impl Affine {
     /// Whether the distances between positions are known and few, so that a view of them may have zeros around the array.
     pub(super) fn has_near_neighbours(&self, b: &Builder) -> bool {
-        self.terms.iter().all(|t| b.const_size(t.step).is_some_and(|step| step.unsigned_abs() <= MAX_STEP))
+        self.terms.iter().all(|t| b.const_size(t.step).is_some_and(|step| step.unsigned_abs() <= MAX_PADDED_STEP))
     }
 }
 

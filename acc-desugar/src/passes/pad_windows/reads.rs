@@ -8,7 +8,7 @@ use acc_core::ir::{ArrayId, Fun, PrimOp, Read, ScalarOp, Val};
 use std::collections::HashMap;
 
 /// The greatest distance of neighbours in a window that are not stored with all between them.
-const MAX_STEP: i64 = 16;
+const MAX_WINDOW_STEP: i64 = 16;
 
 /// How often an element is read at least by windows whose elements are written out.
 const MIN_READS: i64 = 2;
@@ -120,7 +120,7 @@ impl Sums<'_> {
         let mut steps = Vec::new();
         for Term { axis: of, step } in &index.terms {
             match self.point.iter().position(|p| p == of) {
-                Some(axis) if step.abs() <= MAX_STEP => steps.push((axis, *step)),
+                Some(axis) if step.abs() <= MAX_WINDOW_STEP => steps.push((axis, *step)),
                 None if !self.extents.varies(*of) => {}
                 _ => return None,
             }

@@ -74,7 +74,7 @@ impl Common<'_> {
 
 /// How many statements the blocks of an operation may hold to be compared with others: comparing blocks nested deep
 /// costs as much as all of them at each level.
-const COMPARED: usize = 64;
+const MAX_COMPARED_STATEMENTS: usize = 64;
 
 fn comparable(op: &ArrayOp) -> bool {
     fn within(op: &ArrayOp, left: &mut usize) -> bool {
@@ -84,5 +84,5 @@ fn comparable(op: &ArrayOp) -> bool {
         })
     }
     // Two traces print twice.
-    !matches!(op, ArrayOp::Foreign { .. }) && within(op, &mut COMPARED.clone())
+    !matches!(op, ArrayOp::Foreign { .. }) && within(op, &mut MAX_COMPARED_STATEMENTS.clone())
 }

@@ -4,7 +4,7 @@
 use crate::tile::versions::{Version, version};
 
 /// Rows and lanes of a square.
-const SQUARE: usize = 8;
+pub(crate) const SQUARE: usize = 8;
 
 /// Whether squares of a type are transposed here, on this processor.
 pub(crate) fn is_supported<T>() -> bool {

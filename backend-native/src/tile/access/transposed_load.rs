@@ -4,6 +4,7 @@
 use crate::bind::Input;
 use crate::buffer::CACHE_LINE_BYTES;
 use crate::tile::access::register_transpose;
+pub(crate) use crate::tile::access::register_transpose::SQUARE;
 use crate::tile::bytecode::Slot;
 use crate::tile::lanes::{self, Lane, Lanes};
 use crate::tile::machine::Machine;
@@ -96,9 +97,6 @@ fn is_transposed_in_registers(values: ColumnSlice<'_>) -> bool {
     }
     all_types!(typed)
 }
-
-/// Rows and lanes of a square.
-pub(crate) const SQUARE: usize = 8;
 
 /// The lines of a square; none if one is missing.
 #[inline(always)]

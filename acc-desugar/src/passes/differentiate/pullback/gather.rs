@@ -24,7 +24,7 @@ use acc_core::verify::MAX_RANK;
 use std::collections::{HashMap, HashSet};
 
 /// The largest step of a pivot: of so many elements one is read, and all are looked at.
-const MAX_STEP: u64 = 4;
+const MAX_PIVOT_STEP: u64 = 4;
 
 /// A coordinate of the point that an axis of the array determines.
 #[derive(Clone, Copy)]
@@ -290,7 +290,7 @@ pub(super) fn are_apart(a: &[Sum], b: &[Sum]) -> bool {
     let mut apart = false;
     let comparable = a.iter().zip(b).all(|(a, b)| {
         let steps = match &a.terms[..] {
-            [t] => t.step.literal().filter(|s| (2..=MAX_STEP as i64).contains(s)),
+            [t] => t.step.literal().filter(|s| (2..=MAX_PIVOT_STEP as i64).contains(s)),
             _ => None,
         };
         let below = |n: &Uniform| n.literal().zip(steps).is_some_and(|(n, step)| (0..step).contains(&n));
@@ -320,7 +320,7 @@ fn candidates(sums: &[Sum], axis: usize) -> Vec<Pivot> {
         others.flat_map(|(_, sum)| &sum.terms).all(|t| t.axis != coordinate)
     };
     let candidate = |t: &Term<Uniform, u32>| match t.step {
-        Uniform::Literal(step) if alone(t.axis) && step.unsigned_abs() <= MAX_STEP => {
+        Uniform::Literal(step) if alone(t.axis) && step.unsigned_abs() <= MAX_PIVOT_STEP => {
             Some(Pivot { axis, coordinate: t.axis as usize, step, window: None })
         }
         _ => None,

@@ -30,8 +30,8 @@ const MAX_PREFETCHED_BYTES: usize = 20 << 10;
 const MAX_PREFETCHED_READS: usize = 2;
 /// The time of a tile's step, in half cycles: two operations and two loads are done in a cycle, an operation waits for the one
 /// before on the same results, and the loop around takes some.
-const LATENCY: usize = 8;
-const LOOP: usize = 2;
+const LATENCY_HALF_CYCLES: usize = 8;
+const LOOP_HALF_CYCLES: usize = 2;
 
 /// The vectors of partial results of a tile.
 pub(super) fn accumulators(target: &Target) -> usize {
@@ -189,7 +189,7 @@ impl Steps<'_> {
         };
         let loads: usize = self.loads.iter().map(load).sum();
         let operations = rows[0] * rows[1] * self.vectors;
-        operations.max(loads).max(LATENCY) + LOOP
+        operations.max(loads).max(LATENCY_HALF_CYCLES) + LOOP_HALF_CYCLES
     }
 }
 
