@@ -15,10 +15,11 @@
 //! graphs (`graph/verify.rs`, `graph/shape/verify.rs`), P of their plans (`plan/verify.rs` of `backend-graph`).
 //!
 //! When a run meets a fault, a second one finds out which fault is the first in the order of the program
-//! ([`Replay`](acc_core::exec::replay::Replay)). What that one runs has been through the `.._EXACT` passes: no program is simplified or fused,
-//! and derivatives evaluate nothing that the function did not.
+//! ([`Replay`](acc_core::exec::replay::Replay)). What that one runs has been through the `.._EXACT` passes: no program is
+//! simplified or fused, and derivatives evaluate nothing that the function did not.
 //!
-//! Derivatives are expanded early, so that nothing else knows of them, but after operators became sums, whose derivatives are simple. Segmented folds are replaced before simplification, since what replaces them is simplified, too.
+//! Derivatives are expanded early, so that nothing else knows of them, but after operators became sums, whose derivatives are
+//! simple. Segmented folds are replaced before simplification, since what replaces them is simplified, too.
 
 use crate::pass::{Pass, Run, Stage};
 use crate::passes::{
@@ -176,7 +177,7 @@ const LOWER: Pass = Pass {
     name: "lower",
     what: "makes kernels of fused statements, and bytecode of kernels",
     before: FUSIONS,
-    after: "K1 to K7 of each kernel; N1 to N3 of the plan",
+    after: "K1 to K8 of each kernel; N1 to N3 of the plan",
     run: Run::Executor,
 };
 
@@ -200,7 +201,7 @@ const PLAN: Pass = Pass {
     name: "plan",
     what: "decides in which order operations run, when tensors are freed, and which memory is written again",
     before: GRAPHS,
-    after: "P1 to P4",
+    after: "P1 to P5",
     run: Run::Executor,
 };
 
