@@ -57,7 +57,7 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
             let groups = Groups::new(groups, S);
             let message = "conv: filters of {} channels in {} groups, but images of {}";
             let fits = groups.in_all(of_filter).eq(channels);
-            // Whichever of the two is needed first.
+            // Both wait for the checks, whichever is needed first.
             let checked = |xs: &Self| {
                 let xs = xs.check_with(fits, message, &[of_filter, groups.count(), channels]);
                 groups.check("conv", filter[0], xs)

@@ -61,7 +61,7 @@ impl<Sh: Shape, E: Num> Acc<Array<Sh, E>> {
             let (image, filter) = (self.extent().parts(), filters.extent().parts());
             let message = "conv_transposed: {} filters, but images with {} channels";
             let groups = Groups::new(groups, S);
-            // Whichever of the two is needed first.
+            // Both wait for the checks, whichever is needed first.
             let checked = |xs: &Self| {
                 let xs = xs.check_with(filter[0].eq(image[1]), message, &[filter[0], image[1]]);
                 groups.check("conv_transposed", filter[0], xs)
