@@ -209,6 +209,7 @@ impl Activity {
             (ArrayOp::Map { xs, .. }, _) => xs.iter().for_each(|x| elements(*x, 1)),
             (ArrayOp::Stencil { inputs, .. }, "f") => inputs.iter().for_each(|i| elements(i.xs, i.neighbours())),
             (op, "f" | "combine") => op.arrays().iter().take(1).for_each(|x| elements(*x, 2)),
+            // Functions of indices.
             _ => {}
         }
         // Indices stand first.

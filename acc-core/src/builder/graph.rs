@@ -100,6 +100,7 @@ pub(super) fn collect(
                     let lambda = b.closure_of(r);
                     return Err(Arc::new(BuildError::NestedParallelism { lambda, used: used.clone() }));
                 }
+                // What binds no parameter and is none.
                 _ => {}
             }
             let mut children: SmallVec<[ExpRef; 6]> = SmallVec::new();

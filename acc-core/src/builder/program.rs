@@ -328,6 +328,7 @@ impl Numberer<'_> {
             ArrayOp::Ruled { at, residuals, jvp, vjp, .. } => {
                 self.check_linear(at.len(), *residuals, [jvp.as_ref(), vjp.as_ref()], &acc.loc)?;
             }
+            // What it computes need not be smooth.
             _ => {}
         }
         let types: Vec<ArrayType> = acc.ty.leaves().into_iter().cloned().collect();

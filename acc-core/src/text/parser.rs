@@ -220,6 +220,7 @@ impl Args {
                     c.expect('[')?;
                     Arg::Windows(c.list(']', window)?)
                 }
+                // "boundaries".
                 _ => {
                     c.expect('[')?;
                     Arg::Boundaries(c.list(']', |c| boundary(c, arrays))?)
@@ -286,6 +287,7 @@ impl Args {
     fn foreign(&mut self, c: &Cursor<'_>) -> Result<ForeignFun, Error> {
         Ok(match &self.name[..] {
             "foreign" => ForeignFun::Host(self.text(c, "name")?),
+            // "trace".
             _ => ForeignFun::Trace(self.text(c, "message")?),
         })
     }

@@ -66,6 +66,7 @@ fn is_neutral(ops: &[PrimOp], values: &[Lit]) -> bool {
         PrimOp::AddP | PrimOp::XorP => *l == Lit::zero(l.ty),
         PrimOp::MulP => *l == Lit::one(l.ty),
         PrimOp::MinP | PrimOp::MaxP | PrimOp::AndP | PrimOp::OrP => true,
+        // Of other operators it is not known.
         _ => false,
     })
 }
@@ -131,6 +132,7 @@ fn reads(defs: &Definitions<'_>, a: ArrayId, moves: &[i64], depth: usize, left: 
             let kept = axes.iter().zip(moves).filter(|(a, _)| **a == Axis::All);
             reads(defs, *xs, &kept.map(|(_, m)| *m).collect::<Vec<_>>(), depth - 1, left)
         }
+        // Stored, and read where it is.
         _ => Moving::read(moves),
     }
 }

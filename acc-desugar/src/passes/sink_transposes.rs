@@ -106,6 +106,7 @@ impl Pass {
             ArrayOp::Replicate { axes, extents, xs } => {
                 self.replicates.insert(result, Replicate { axes: axes.clone(), extents: extents.clone(), xs: *xs });
             }
+            // Computed in the order in which they are stored.
             _ => {}
         }
     }

@@ -153,6 +153,7 @@ pub fn roles(op: &Op) -> [&'static str; 2] {
     match op {
         Op::While { .. } | Op::LaneLoop { .. } => ["test", "step"],
         Op::Fold { .. } | Op::Scan { .. } => ["combine", ""],
+        // Conditionals; others have no bodies.
         _ => ["then", "else"],
     }
 }

@@ -308,6 +308,7 @@ impl Arranger<'_> {
             Op::Contract { .. } => 2,
             Op::Prim(p, xs) => xs.first().map_or(1, |x| counts::prim(*p, scalar(x), None, false).0),
             Op::Cast(x, to) => counts::cast(scalar(x), *to),
+            // One call, whose value is the result.
             _ => 1,
         };
         calls.saturating_sub(1)

@@ -33,6 +33,7 @@ impl Ranges {
             PrimOp::LeP if body.is_zero(a) => self.not_negative.push(b),
             PrimOp::LtP => self.below.push((a, b)),
             PrimOp::GtP => self.below.push((b, a)),
+            // Nothing about an index is known by it.
             _ => {}
         }
     }

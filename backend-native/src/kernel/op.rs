@@ -168,6 +168,7 @@ impl OpExt for Op {
         match self {
             Op::Index(l) => &l.index,
             Op::Own(KernelOp::Inside { index, .. } | KernelOp::Check { index, .. }) => index,
+            // What is neither a read nor a check.
             _ => &[],
         }
     }

@@ -168,6 +168,7 @@ impl Lowering<'_> {
                     values.extend(element);
                     values
                 }
+                // Elementwise.
                 _ => elements.compute(&mut b, s, &point, None)?,
             });
             let stored = !group.transient.contains(&result);
@@ -208,6 +209,7 @@ impl Lowering<'_> {
                 (nested.last().and_then(elements).unwrap_or(*xs), nested.len() + 1)
             }
             ArrayOp::Scan { xs, .. } | ArrayOp::Permute { xs, .. } | ArrayOp::FoldSeg { xs, .. } => (*xs, 0),
+            // Elementwise.
             _ => (s.results[0], 0),
         }
     }

@@ -334,6 +334,7 @@ fn located(fault: Fault, op: &'static str, loc: &Loc) -> Error {
 fn scalars_of(op: &ArrayOp, closed: &[Bits]) -> Bits {
     match op {
         ArrayOp::Slice { .. } => closed.first().cloned().unwrap_or_default(),
+        // The closed functions of others give extents and initial values.
         _ => Bits::new(),
     }
 }

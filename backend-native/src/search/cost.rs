@@ -98,6 +98,7 @@ impl<'a> Shape<'a> {
                 let size = n.results.first().map_or(8, |&v| body.ty(v).size());
                 streams.push(Stream { strides: (0..kernel.axes.len()).map(along).collect(), size, stored: false });
             }
+            // All others count the same.
             _ => operations += 1,
         });
         let rank = kernel.axes.len() - kernel.folded();

@@ -122,6 +122,7 @@ impl Builder {
                 Some(self.prim(PrimOp::NegP, &[y]))
             }
             PrimOp::SubP => None,
+            // Those that have a neutral operand are commutative.
             _ => is(left, p).then_some(y),
         }
     }

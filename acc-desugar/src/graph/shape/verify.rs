@@ -53,6 +53,7 @@ impl Verifier<'_> {
                         self.join(n, [init, &step.results], seen)?;
                     }
                 }
+                // The shapes of other results follow from operands.
                 _ => {}
             }
         }

@@ -152,6 +152,7 @@ fn shown_check(node: &Node) -> String {
         },
         Op::Divisor(_) => "division by zero",
         Op::SegmentReduce { .. } => "segments",
+        // Reads, writes and checks of positions.
         _ => "index out of bounds",
     };
     format!("{} at {}", what.replace('\n', " "), node.loc)

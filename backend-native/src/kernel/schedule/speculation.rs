@@ -66,6 +66,7 @@ fn parts(r: &Region, body: &Body) -> Option<Parts> {
                     parts.before.push(check(affine));
                     parts.guarded.push(check(others));
                 }
+                // A read.
                 _ => parts.guarded.push(n.clone()),
             }
             continue;

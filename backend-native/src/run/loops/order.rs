@@ -154,6 +154,7 @@ impl<'p> Order<'p> {
         for body in closed.iter().filter_map(|c| self.varying_body(c)) {
             actions.push(match op {
                 ArrayOp::Slice { axes, xs, .. } => Action::Position { array, source: *xs, axes, body },
+                // Extents and initial values.
                 _ => Action::Same { body, value: scalar_eval::evaluate(body, values)? },
             });
         }

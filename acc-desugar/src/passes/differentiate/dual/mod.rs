@@ -80,6 +80,7 @@ impl Forward<'_, '_> {
             ArrayOp::While { init, test, step } => return self.looped(s, init, test, step),
             ArrayOp::Foreign { function, xs, fallback } => return self.foreign(s, function, xs, fallback),
             ArrayOp::Ruled { .. } => return self.ruled(s),
+            // The others have one result, and their rules are below.
             _ => {}
         }
         self.w.stmts.push(s.clone());

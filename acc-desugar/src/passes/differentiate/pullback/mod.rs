@@ -83,6 +83,7 @@ impl Reverse<'_, '_> {
             ArrayOp::While { init, test, step } => return self.looped(s, init, test, step),
             ArrayOp::Foreign { function, xs, fallback } => return self.foreign(s, function, xs, fallback),
             ArrayOp::Ruled { .. } => return self.ruled(s),
+            // The others have one result, and their rules are below.
             _ => {}
         }
         let Some((y, by)) = s.results.first().and_then(|y| self.adjoints.remove_entry(y)) else { return Ok(()) };
@@ -105,6 +106,7 @@ impl Reverse<'_, '_> {
         // Points without an adjoint contribute nothing.
         let by = match &s.op {
             ArrayOp::Generate { .. } | ArrayOp::Map { .. } | ArrayOp::Replicate { .. } => self.points(y, by),
+            // The rules of others read the adjoint of every point.
             _ => self.dense(y, by),
         };
         match &s.op {
@@ -247,6 +249,7 @@ impl Reverse<'_, '_> {
                 | ArrayOp::Check { xs, .. }
                 | ArrayOp::Compute { xs, .. }
                 | ArrayOp::Permute { defaults: xs, .. } => self.shape(*xs),
+                // Their extents are not those of an operand.
                 _ => continue,
             };
             self.shapes.insert(y, shape);

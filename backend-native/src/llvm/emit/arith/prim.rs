@@ -158,6 +158,7 @@ impl VectorCode {
                 let count = match p {
                     P::PopCountP => put!(self.f, "call {t} @llvm.ctpop.{suffix}({t} {x})"),
                     P::LeadingZerosP => put!(self.f, "call {t} @llvm.ctlz.{suffix}({t} {x}, i1 false)"),
+                    // Trailing zeros.
                     _ => put!(self.f, "call {t} @llvm.cttz.{suffix}({t} {x}, i1 false)"),
                 };
                 let to = shape.of("i32");
@@ -215,6 +216,7 @@ impl VectorCode {
                     P::FloorP => "floor",
                     P::CeilP => "ceil",
                     P::RoundP => "roundeven",
+                    // Truncation.
                     _ => "trunc",
                 };
                 put!(self.f, "call {t} @llvm.{name}.{suffix}({t} {x})")
@@ -249,6 +251,7 @@ impl Function {
             P::AndP | P::MinP => put!(self, "and {t} {x}, {y}"),
             P::OrP | P::MaxP => put!(self, "or {t} {x}, {y}"),
             P::XorP => put!(self, "xor {t} {x}, {y}"),
+            // Not: truth values have no other operation.
             _ => {
                 let yes = self.constant(shape, "i1", "true");
                 put!(self, "xor {t} {x}, {yes}")

@@ -23,6 +23,7 @@ pub(crate) fn count(p: PrimOp, x: &Tensor, ty: ScalarType) -> Result<Tensor> {
         PrimOp::PopCountP => word.ones(&x)?,
         PrimOp::LeadingZerosP if bits == word.bits => word.leading_zeros(&x)?,
         PrimOp::LeadingZerosP => word.leading_zeros(&x)?.sub_number(word.bits - bits)?,
+        // Trailing zeros.
         _ => {
             // What is below the lowest one bit: of zero all of the word, of which the width counts.
             let below = x.f_bitwise_not()?.f_bitwise_and_tensor(&x.sub_number(1)?)?;
