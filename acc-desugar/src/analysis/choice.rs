@@ -23,6 +23,8 @@ pub enum Nans {
     Lose,
     /// The first one is kept.
     Win,
+    /// One takes the place of anything, and anything takes its place. That is not associative either.
+    Yield,
 }
 
 /// An operator on an earlier and a later element that yields the later one if its leaf compares so with the earlier one's.
@@ -39,8 +41,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// What choice an operator is, whether it is written as a selection or as branches. The later element is its right operand,
-    /// or, from the right, the left one.
+    /// What choice an operator is, if it is said when the later element is kept, whether as a selection or as branches. The later
+    /// element is its right operand, or, from the right, the left one.
     ///
     /// ```
     /// use acc_core::ir::{ArrayOp, Dir};
@@ -58,9 +60,19 @@ impl Choice {
     /// # Ok::<(), acc_core::Error>(())
     /// ```
     pub fn of(f: &Fun, dir: Dir) -> Option<Choice> {
+        Choice::of_either(f, dir).filter(|choice| choice.nans != Nans::Yield)
+    }
+
+    /// The same, also if it is said when the earlier element is kept.
+    pub fn of_either(f: &Fun, dir: Dir) -> Option<Choice> {
         let (left, right) = f.body.params.split_at_checked(f.body.results.len())?;
         let (earlier, later) = if dir == Dir::Left { (left, right) } else { (right, left) };
-        let test = chosen_by(f, earlier, later)?;
+        let Some(test) = chosen_by(f, earlier, later) else {
+            let (p, args) = prim(f, chosen_by(f, later, earlier)?)?;
+            let leaf = later.iter().position(|v| args.contains(v))?;
+            let (best, ties) = better(f, negated(p)?, args, [earlier[leaf], later[leaf]])?;
+            return Some(Choice { leaf, best, ties, nans: Nans::Yield });
+        };
         if let Some((p, [x, y])) = prim(f, test)
             && let Some(leaf) = later.iter().position(|v| *v == x || *v == y)
             && let Some((best, ties)) = better(f, p, [x, y], [earlier[leaf], later[leaf]])
@@ -101,6 +113,17 @@ fn chosen_by(f: &Fun, earlier: &[Val], later: &[Val]) -> Option<Val> {
         by = Some(cond);
     }
     by
+}
+
+/// The comparison of numbers that holds where another one does not.
+fn negated(p: PrimOp) -> Option<PrimOp> {
+    Some(match p {
+        PrimOp::GtP => PrimOp::LeP,
+        PrimOp::GeP => PrimOp::LtP,
+        PrimOp::LtP => PrimOp::GeP,
+        PrimOp::LeP => PrimOp::GtP,
+        _ => return None,
+    })
 }
 
 /// The primitive of two operands that a value is.

@@ -6,6 +6,7 @@
 #![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod chain_ops;
+pub mod choices;
 pub mod int;
 pub mod lanes;
 pub mod memory;

@@ -64,6 +64,7 @@ pub(crate) use verify::verify;
 
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, Dir, Loc, PrimOp, Renumbering, Val, Vals};
+use acc_desugar::analysis::choice::Choice;
 use acc_desugar::analysis::segmented_operator::SegmentedOperator;
 use smallvec::SmallVec;
 use std::ops::Range;
@@ -210,8 +211,8 @@ pub(crate) enum Sink {
     Segments {
         /// From the leaves of two elements to those of one.
         combine: Body,
-        /// The built-in operator of each leaf.
-        builtin: Vec<PrimOp>,
+        /// What the combination is.
+        operator: SegmentOperator,
         /// Whether the launch brings an initial value.
         init: bool,
         /// Where each segment begins, and where the last one ends.
@@ -219,6 +220,15 @@ pub(crate) enum Sink {
     },
     /// Those that are kept, stored one after the other. The values are a `u8` (0: dropped) and the leaves.
     Compact,
+}
+
+/// The operator of a segmented fold.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) enum SegmentOperator {
+    /// A built-in operator of each leaf.
+    Builtin(Vec<PrimOp>),
+    /// One that keeps one of two elements whole.
+    Choice(Choice),
 }
 
 /// The initial contents of a scatter's target.
@@ -331,7 +341,8 @@ impl Sink {
     pub(crate) fn builtin(&self) -> Option<&[PrimOp]> {
         match self {
             Sink::Fold { builtin, .. } | Sink::Scan { builtin, .. } => builtin.as_deref(),
-            Sink::Segments { builtin, .. } => Some(builtin),
+            Sink::Segments { operator: SegmentOperator::Builtin(ops), .. } => Some(ops),
+            Sink::Segments { operator: SegmentOperator::Choice(_), .. } => None,
             Sink::Store | Sink::Scatter { .. } | Sink::Compact => None,
         }
     }

@@ -3,14 +3,16 @@
 //! * **K1** Values are defined once, before their uses, in the same region or one around it.
 //! * **K2** Operands and results have the types that the operation asks for.
 //! * **K3** The element body takes one `i64` per axis; affine indices name axes; their bases are uniform `i64`s.
-//! * **K4** A combination takes the leaves of two elements and yields those of one.
+//! * **K4** A combination takes the leaves of two elements and yields those of one. A choice is by one of these leaves.
 //! * **K5** Uniform values depend on uniform values alone.
 //! * **K6** There is an output; each takes results that exist; outputs agree on the axes (see [`super`]).
 //! * **K7** An epilogue takes the index and the leaves of the outputs that are combined, and stores. Its results have axes in
 //!   another order only after a single scan, whose own results are not stored.
 //! * **K8** A fused fold has two factors for each leaf, of one type, `f32` or `f64`, and adds; beside it nothing is scanned.
 
-use super::{AxisKind, Body, Epilogue, Initial, Ix, Kernel, KernelIr, KernelOp, Load, Node, Output, Sink};
+use super::{
+    AxisKind, Body, Epilogue, Initial, Ix, Kernel, KernelIr, KernelOp, Load, Node, Output, SegmentOperator, Sink,
+};
 use acc_core::RunLimits;
 use acc_core::data::ScalarType::{self, Bool, F32, F64, I64, U8, U64};
 use acc_core::ir::{ArrayId, Dir, Loc, PrimOp};
@@ -94,6 +96,11 @@ fn output(k: &Kernel, o: &Output, results: &[ScalarType], site: &Site) -> Checke
         })?;
     }
     let leaves = &leaves.iter().copied().step_by(o.sink.values_per_leaf()).collect::<Vec<_>>()[..];
+    if let Sink::Segments { operator: SegmentOperator::Choice(choice), .. } = &o.sink {
+        site.check(choice.leaf < leaves.len(), "K4", || {
+            format!("a choice by leaf {} of {}", choice.leaf, leaves.len())
+        })?;
+    }
     let Some(combine) = o.sink.combine() else { return Ok(()) };
     let params = Params { rule: "K4", of: "combine", types: &[leaves, leaves].concat() };
     let got = body(combine, 0, params, site)?;

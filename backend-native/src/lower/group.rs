@@ -3,10 +3,13 @@
 use super::element::Elements;
 use super::schedules::Wanted;
 use super::{Collapsed, Launch, Lowering, Packed, Part, Unguarded, Work};
-use crate::kernel::{self, AxisKind, Body, Builder, Epilogue, Initial, Kernel, Op, Output, Sink, Update};
+use crate::kernel::{
+    self, AxisKind, Body, Builder, Epilogue, Initial, Kernel, Op, Output, SegmentOperator, Sink, Update,
+};
 use acc_core::Error;
 use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Loc, PrimOp, Stmt, Val, arrays_needed};
+use acc_core::ir::{ArrayId, ArrayOp, Dir, Loc, PrimOp, Stmt, Val, arrays_needed};
+use acc_desugar::analysis::choice::Choice;
 use acc_desugar::analysis::segmented_operator::segmented_operator;
 use acc_desugar::fuse::{Group, matrix_product};
 
@@ -247,9 +250,11 @@ impl Lowering<'_> {
             }
             ArrayOp::FoldSeg { f, init, offsets, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
-                let unknown = || defect(format!("`{}` at {} is a scan here", s.op.name(), s.loc));
-                let builtin = builtin_operator(&combine, leaves.len()).ok_or_else(unknown)?;
-                Sink::Segments { combine, builtin, init: init.is_some(), offsets: *offsets }
+                let unknown = || defect(format!("`{}` at {} is a loop here", s.op.name(), s.loc));
+                let builtin = builtin_operator(&combine, leaves.len()).map(SegmentOperator::Builtin);
+                let choice = || Choice::of_either(f, Dir::Left).map(SegmentOperator::Choice);
+                let operator = builtin.or_else(choice).ok_or_else(unknown)?;
+                Sink::Segments { combine, operator, init: init.is_some(), offsets: *offsets }
             }
             ArrayOp::Permute { .. } if self.fusion.compaction(s.results[0]).is_some() => Sink::Compact,
             ArrayOp::Permute { combine, defaults, .. } => {

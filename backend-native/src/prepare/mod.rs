@@ -5,8 +5,9 @@ mod code;
 
 use crate::llvm::unsupported_loops;
 use crate::lower::{self, Settings, lower};
-use acc_core::ir::{Fun, Program};
+use acc_core::ir::{Dir, Fun, Program};
 use acc_core::{Error, RunLimits};
+use acc_desugar::analysis::choice::Choice;
 use acc_desugar::analysis::operators::reductions;
 use acc_desugar::pass::{self, Pass, Stage};
 use acc_desugar::{Rules, Segmented};
@@ -68,7 +69,9 @@ pub fn pass_settings<'a>(rules: &'a Rules, limits: &'a RunLimits) -> acc_desugar
     acc_desugar::Settings { segmented: |_, f, _| segmented(f), ..acc_desugar::Settings::new(rules, limits) }
 }
 
-/// How a segmented fold is lowered: with built-in operators of all leaves, to a kernel of its own.
+/// How a segmented fold is lowered: with built-in operators of all leaves, or one that keeps one of two elements whole, to a kernel
+/// of its own.
 fn segmented(f: &Fun) -> Segmented {
-    if reductions(f).is_some() { Segmented::Checked } else { Segmented::Runs }
+    let has_kernel = reductions(f).is_some() || Choice::of_either(f, Dir::Left).is_some();
+    if has_kernel { Segmented::Checked } else { Segmented::Runs }
 }

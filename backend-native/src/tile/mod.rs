@@ -14,5 +14,5 @@ pub(crate) mod scatter;
 
 /// The loops that instructions consist of.
 pub(crate) use backend_native_lanes::{
-    chain_ops, int, lanes, prims, reduce, register_blocks, scans, segments, versions,
+    chain_ops, choices, int, lanes, prims, reduce, register_blocks, scans, segments, versions,
 };

@@ -88,7 +88,7 @@ fn any_number_of_threads_yields_the_same_bits() {
 
 #[test]
 fn neither_elements_nor_a_scan_of_them_are_stored() {
-    for fold in &FOLDS[..3] {
+    for fold in &FOLDS[1..3] {
         let ready = Ready::new(&Native::new(), &parse(&program(fold, true))).unwrap();
         let explained = ready.prepared().explain();
         // What the kernels over elements, runs or segments store: numbers of segments, and totals.
@@ -98,4 +98,13 @@ fn neither_elements_nor_a_scan_of_them_are_stored() {
         assert!(explained.kernels.iter().all(|k| k.on_tiles.is_none()), "{explained}");
         assert!(!explained.to_string().contains("= map"), "{explained}");
     }
+}
+
+#[test]
+fn a_choice_is_one_kernel_without_stored_elements() {
+    let ready = Ready::new(&Native::new(), &parse(&program(FOLDS[0], true))).unwrap();
+    let explained = ready.prepared().explain();
+    let ops = explained.kernels.iter().flat_map(|k| k.results.iter().map(|(_, op)| *op));
+    // The lengths of segments, of which the least one is looked at, are not stored either.
+    assert_eq!(ops.collect::<Vec<_>>(), ["fold", "fold_seg"], "{explained}");
 }

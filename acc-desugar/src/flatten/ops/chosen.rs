@@ -73,7 +73,7 @@ pub(crate) fn scan_chosen(b: &mut Builder, choice: Choice, columns: &[Value], ou
                 taken = b.prim(PrimOp::OrP, &[taken, nan]);
                 b.prim(PrimOp::IsNanP, &[before])
             }
-            Nans::Lose => {
+            Nans::Lose | Nans::Yield => {
                 let number = b.not(nan);
                 taken = b.and(taken, number);
                 let first = b.slice(key, axis, zero, first, 1);

@@ -1,10 +1,14 @@
 //! The parser of kernels.
 
 use super::scalar::axis;
-use crate::kernel::{AxisKind, Body, Epilogue, Initial, Kernel, KernelIr, Loop, Output, Sink, Update, row_major};
+use crate::kernel::{
+    AxisKind, Body, Epilogue, Initial, Kernel, KernelIr, Loop, Output, SegmentOperator, Sink, Update, row_major,
+};
 use acc_core::Error;
 use acc_core::ir::{ArrayId, ArrayOp, Dir, PrimOp};
 use acc_core::text::{Cursor, FunParser, Syntax};
+use acc_desugar::analysis::choice::{Choice, Nans, Ties};
+use acc_desugar::analysis::operators::ReduceOp;
 use acc_desugar::analysis::segmented_operator::SegmentedOperator;
 
 type Result<T> = std::result::Result<T, Error>;
@@ -118,7 +122,11 @@ fn output(c: &mut Cursor<'_>, from: usize) -> Result<Output> {
         }
         "segments" => {
             let (offsets, init) = (keyed(c, "offsets", array)?, flag(c, "init")?);
-            Sink::Segments { offsets, init, builtin: keyed(c, "builtin", prims)?, combine: keyed(c, "combine", body)? }
+            let operator = match optional(c, "choice", choice)? {
+                Some(choice) => SegmentOperator::Choice(choice),
+                None => SegmentOperator::Builtin(keyed(c, "builtin", prims)?),
+            };
+            Sink::Segments { offsets, init, operator, combine: keyed(c, "combine", body)? }
         }
         _ => {
             let known = "`store`, `fold`, `scan`, `scatter`, `segments`, `compact`";
@@ -147,6 +155,32 @@ fn prims(c: &mut Cursor<'_>) -> Result<Vec<PrimOp>> {
 fn prim(c: &mut Cursor<'_>) -> Result<PrimOp> {
     let (name, token) = c.word("a primitive operation")?;
     PrimOp::from_name(&name).map_or_else(|| c.error_at(&token, format!("there is no scalar operation `{name}`")), Ok)
+}
+
+/// `first max of 1`, `last min of 0`, `first max of 0 nan wins` or `first max of 0 nan yields`
+fn choice(c: &mut Cursor<'_>) -> Result<Choice> {
+    let ties = if c.eat_word("last") {
+        Ties::Last
+    } else {
+        c.expect_word("first")?;
+        Ties::First
+    };
+    let (name, token) = c.word("`min`, `max`, `all` or `any`")?;
+    let extremes = [ReduceOp::Min, ReduceOp::Max, ReduceOp::All, ReduceOp::Any];
+    let Some(best) = extremes.into_iter().find(|op| op.name() == name) else {
+        return c.error_at(&token, format!("`{name}` chooses no element"));
+    };
+    c.expect_word("of")?;
+    let leaf = c.natural("the number of a leaf")?;
+    let nans = if !c.eat_word("nan") {
+        Nans::Lose
+    } else if c.eat_word("wins") {
+        Nans::Win
+    } else {
+        c.expect_word("yields")?;
+        Nans::Yield
+    };
+    Ok(Choice { leaf, best, ties, nans })
 }
 
 /// `new`, `old`, `add(new, old)` or `sub(old, new)`

@@ -1,8 +1,9 @@
 //! The printer of kernels.
 
-use crate::kernel::{Body, Initial, Kernel, KernelIr, Loop, Output, Sink, Update};
+use crate::kernel::{Body, Initial, Kernel, KernelIr, Loop, Output, SegmentOperator, Sink, Update};
 use acc_core::ir::PrimOp;
 use acc_core::text::{Printer, Tables};
+use acc_desugar::analysis::choice::{Choice, Nans, Ties};
 use std::fmt::{self, Display, Formatter};
 
 type Out<'p> = Printer<'p, KernelIr>;
@@ -97,6 +98,15 @@ fn output(p: &mut Out<'_>, o: &Output) {
     if let Some(ops) = o.sink.builtin() {
         p.out.push_str(", builtin: ");
         prims(p, ops);
+    }
+    if let Sink::Segments { operator: SegmentOperator::Choice(Choice { leaf, best, ties, nans }), .. } = &o.sink {
+        let first = if *ties == Ties::First { "first" } else { "last" };
+        let nan = match nans {
+            Nans::Lose => "",
+            Nans::Win => " nan wins",
+            Nans::Yield => " nan yields",
+        };
+        p.put(format_args!(", choice: {first} {} of {leaf}{nan}", best.name()));
     }
     if let Some(operator) = o.sink.segmented() {
         p.put(format_args!(", mark: {}, segmented: ", operator.mark));

@@ -1,10 +1,12 @@
-//! Segmented folds with built-in operators.
+//! Segmented folds with built-in operators, and with those that keep one of two elements whole ([`reduction`]).
 //!
 //! Rows are split into blocks of fixed length, independent of segment lengths. A block's elements are computed into the
 //! second-level cache, and its segments are reduced from there. A segment that spans several blocks is reduced per
 //! block; these partial results are combined in order when all blocks are done. Blocks of the same elements of several
 //! rows are consecutive tasks: where rows read adjacent data, such as one record of a table per element, it is in the
 //! cache for all rows but the first.
+
+mod reduction;
 
 use crate::buffer::AnyBuffer;
 use crate::kernel::Sink;
@@ -14,10 +16,8 @@ use crate::run::launch::lists::collected;
 use crate::run::launch::{Columns, Cut, Job, JobOutput, Outs, WORK_PER_CALL, finish, first_event, take};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Space, Stop};
-use crate::tile::reduce::combine_bits;
-use crate::tile::segments::{READ_BEYOND, segments as reduce_segments};
 use acc_core::data::ColumnElt;
-use acc_core::ir::PrimOp;
+use reduction::{READ_BEYOND, Reduction, Scratch, Segments};
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ struct Ends {
 struct Folds<'a> {
     job: &'a Job<'a>,
     o: &'a JobOutput<'a>,
-    ops: &'a [PrimOp],
+    reduction: Reduction<'a>,
     offsets: &'a [i64],
     row: usize,
 }
@@ -59,10 +59,11 @@ struct Worker<'b> {
     machine: Option<Machine<'b>>,
     /// The elements of a block, leaf by leaf.
     elements: Vec<Lanes>,
+    scratch: Scratch,
 }
 
 pub(crate) fn segments(job: &Job<'_>, o: &JobOutput<'_>) -> Result<Columns, Stop> {
-    let (Sink::Segments { offsets, builtin, .. }, Some((&row, outer))) = (&o.output.sink, job.extents.split_last())
+    let (Sink::Segments { offsets, operator, .. }, Some((&row, outer))) = (&o.output.sink, job.extents.split_last())
     else {
         return Ok(Columns::new());
     };
@@ -73,7 +74,7 @@ pub(crate) fn segments(job: &Job<'_>, o: &JobOutput<'_>) -> Result<Columns, Stop
     if count == 0 {
         return Ok(finish(out));
     }
-    let folds = Folds { job, o, ops: builtin, offsets, row };
+    let folds = Folds { job, o, reduction: Reduction::new(operator, &o.types), offsets, row };
     let blocks = folds.blocks(rows, &mut out)?;
     let spans = collected(blocks.iter().map(|b| (b.row, b.segments.clone())))?;
     let mut ends = collected(blocks.iter().map(|_| Ends::default()))?;
@@ -88,6 +89,7 @@ pub(crate) fn segments(job: &Job<'_>, o: &JobOutput<'_>) -> Result<Columns, Stop
         || Worker {
             machine: None,
             elements: o.types.iter().map(|&t| Lanes::new(t, BLOCK_ELEMENTS.min(row) + READ_BEYOND)).collect(),
+            scratch: folds.reduction.scratch(BLOCK_ELEMENTS.min(row)),
         },
         |worker, (mut block, ends)| {
             job.cx.limits.check().map_err(Stop::Error)?;
@@ -131,7 +133,7 @@ impl Folds<'_> {
         space: &'b Space,
     ) -> Result<(), Stop> {
         let job = self.job;
-        let Worker { machine, elements } = worker;
+        let Worker { machine, elements, .. } = worker;
         let (start, len) = (block.row * self.row + block.elements.start, block.elements.len());
         if let Some(call) = call {
             let mut outs: SmallVec<[_; 2]> = elements.iter_mut().map(|e| Some(e.out().split_at(len).0)).collect();
@@ -155,25 +157,23 @@ impl Folds<'_> {
     }
 
     /// Reduces a block's parts of segments.
-    fn reduce(&self, worker: &Worker<'_>, block: &mut Block<'_>) -> Ends {
+    fn reduce(&self, worker: &mut Worker<'_>, block: &mut Block<'_>) -> Ends {
         let (offsets, segments) = (self.offsets, &block.segments);
         let (from, to) = (block.elements.start as i64, block.elements.end as i64);
         let mut ends = Ends::default();
         let goes_on = !segments.is_empty() && offsets[segments.end] > to;
         let whole = segments.len() - usize::from(goes_on);
-        for (k, (&op, x)) in self.ops.iter().zip(&worker.elements).enumerate() {
-            let init = self.o.init.as_ref().map(|init| init[k]);
-            let out = block.outs[k].reborrow().split_at(whole).0;
-            reduce_segments(op, x, (&offsets[segments.start..=segments.start + whole], from), init, out);
-        }
-        let part = |start: i64, end: i64| {
-            let leaves = self.ops.iter().zip(&worker.elements).zip(&self.o.types);
-            let total = |((&op, x), &ty)| {
-                let mut total = Lanes::new(ty, 1);
-                reduce_segments(op, x, (&[start, end], from), None, total.out());
-                lanes::first_bits(total.slice(1))
-            };
-            leaves.map(total).collect::<Vec<u64>>()
+        let Worker { elements, scratch, .. } = worker;
+        let elements: &[Lanes] = elements;
+        self.reduction.begin(elements, block.elements.len(), scratch);
+        let own = Segments { elements, offsets: &offsets[segments.start..=segments.start + whole], origin: from };
+        let mut outs = block.outs.iter_mut().map(|out| out.reborrow().split_at(whole).0);
+        self.reduction.segments(own, self.o.init.as_deref(), &mut outs, scratch);
+        let mut part = |start: i64, end: i64| {
+            let mut totals: Vec<Lanes> = self.o.types.iter().map(|&ty| Lanes::new(ty, 1)).collect();
+            let own = Segments { elements, offsets: &[start, end], origin: from };
+            self.reduction.segments(own, None, &mut totals.iter_mut().map(Lanes::out), scratch);
+            totals.iter().map(|total| lanes::first_bits(total.slice(1))).collect::<Vec<u64>>()
         };
         if segments.start > 0 && offsets[segments.start] > from {
             let end = offsets[segments.start];
@@ -194,11 +194,11 @@ impl Folds<'_> {
             if let Some((head, ends)) = head
                 && let Some((segment, total)) = open.take()
             {
-                let total = self.combined(&total, &head);
+                let total = self.reduction.combined(&total, &head);
                 if !ends {
                     open = Some((segment, total));
                 } else {
-                    let all = self.o.init.as_ref().map_or(total.clone(), |init| self.combined(init, &total));
+                    let all = self.o.init.as_ref().map_or(total.clone(), |init| self.reduction.combined(init, &total));
                     for (column, bits) in out.iter_mut().zip(all) {
                         lanes::fill_first(column.as_out().split_at(row * count + segment).1, bits);
                     }
@@ -208,10 +208,5 @@ impl Folds<'_> {
                 open = Some((segments.end - 1, tail));
             }
         }
-    }
-
-    fn combined(&self, a: &[u64], b: &[u64]) -> Vec<u64> {
-        let leaves = self.ops.iter().zip(&self.o.types).zip(a.iter().zip(b));
-        leaves.map(|((&op, &ty), (&a, &b))| combine_bits(op, ty, a, b)).collect()
     }
 }
