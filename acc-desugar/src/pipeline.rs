@@ -59,7 +59,7 @@ pub const GRAPH_EXACT: &[Pass] = &[DIFFERENTIATE_EXACT, SCAN_SEGMENTS, FLATTEN, 
 /// The rules of programs: `acc_core::verify`.
 const PROGRAMS: &str = "V1 to V10";
 /// The rules of fusion: `fuse/verify.rs`.
-const FUSIONS: &str = "F1 to F5";
+const FUSIONS: &str = "F1 to F6";
 /// The rules of graphs: `graph/verify.rs`.
 const GRAPHS: &str = "G1 to G5";
 

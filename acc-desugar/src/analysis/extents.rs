@@ -4,7 +4,7 @@ use crate::analysis::access::{Affine, Index, Literals};
 use crate::analysis::contraction::Definitions;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{
-    self, ArrayId, ArrayOp, Block, Fun, PrimOp, Program, Read, Region, ScalarOp, Sizes, Val, result_extents,
+    self, ArrayId, ArrayOp, Block, Fun, Loc, Node, PrimOp, Program, Read, Region, ScalarOp, Sizes, Val, result_extents,
 };
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -284,6 +284,34 @@ impl Extents {
         false
     }
 
+    /// A closed function of a number that is made of literals and of extents of arrays that the caller knows.
+    pub(crate) fn function(&self, e: Extent, is_known: &dyn Fn(ArrayId) -> bool, loc: &Loc) -> Option<Fun> {
+        let mut fun =
+            Fun { types: Vec::new(), body: Region { params: Vec::new(), nodes: Vec::new(), results: Vec::new() } };
+        let result = self.node(e, is_known, loc, &mut fun)?;
+        fun.body.results.push(result);
+        Some(fun)
+    }
+
+    fn node(&self, e: Extent, is_known: &dyn Fn(ArrayId) -> bool, loc: &Loc, fun: &mut Fun) -> Option<Val> {
+        let op = match self.expr(e).filter(|_| fun.types.len() < MAX_NODES)? {
+            Expr::Const(l) if l.ty == ScalarType::I64 => ScalarOp::Const(*l),
+            Expr::Of(a, axis) if is_known(*a) => ScalarOp::Extent { array: *a, axis: *axis as u32 },
+            Expr::Prim(p @ (PrimOp::AddP | PrimOp::SubP | PrimOp::MulP | PrimOp::MinP | PrimOp::MaxP), of) => {
+                let args = of.iter().map(|e| acc_core::grow_stack(|| self.node(*e, is_known, loc, fun)));
+                ScalarOp::Prim(*p, args.collect::<Option<_>>()?)
+            }
+            Expr::Min(of) => {
+                let args = of.iter().map(|e| acc_core::grow_stack(|| self.node(*e, is_known, loc, fun)));
+                let args: Vec<Val> = args.collect::<Option<_>>()?;
+                let least = |a, b| define(fun, ScalarOp::Prim(PrimOp::MinP, [a, b].into_iter().collect()), loc);
+                return args.into_iter().reduce(least);
+            }
+            _ => return None,
+        };
+        Some(define(fun, op, loc))
+    }
+
     fn unknown(&mut self) -> Extent {
         self.unknown += 1;
         self.intern(Expr::Unknown(self.unknown))
@@ -380,6 +408,16 @@ impl Sizes<'_> for Extents {
         let one = self.literal(1i64.lit());
         self.prim(PrimOp::SubP, vec![n, one])
     }
+}
+
+/// Nodes of a function of an extent at most.
+const MAX_NODES: usize = 32;
+
+/// Adds a node whose result is an `i64`.
+fn define(fun: &mut Fun, op: ScalarOp, loc: &Loc) -> Val {
+    let v = fun.new_val(ScalarType::I64);
+    fun.body.nodes.push(Node { results: [v].into_iter().collect(), op, loc: loc.clone() });
+    v
 }
 
 /// What tells how elements of arrays are computed.

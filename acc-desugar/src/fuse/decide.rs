@@ -8,6 +8,7 @@ use super::compaction::{Compaction, compaction};
 use super::cost::{Facts, facts, is_cheaper_than_memory};
 use super::kernel::{Kernel, Kind, Reads, kind};
 use super::nested::nests;
+use super::selected::{Candidate, candidate};
 use super::sorted::positions;
 use super::total::{ending_statements, total_statements};
 use super::uses::{By, Read, Uses};
@@ -84,9 +85,11 @@ pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
     let mut absorbed: HashSet<ArrayId> = HashSet::new();
     let mut sorted: HashMap<ArrayId, ArrayId> = HashMap::new();
     let mut notes = Vec::new();
+    let candidates: Vec<Candidate> = (0..n).filter_map(|k| candidate(p, &uses, &mut extents, k)).collect();
     for k in 0..n {
         limits.check()?;
-        if let Some(positions) = positions(p, &defs, &uses, &mut extents, k) {
+        let is_selected = |a: &ArrayId| candidates.iter().any(|c| c.positions == *a);
+        if let Some(positions) = positions(p, &defs, &uses, &mut extents, k).filter(|a| !is_selected(a)) {
             let result = uses.sites[k].stmt.results[0];
             notes.push(Note { array: positions, what: What::Inlined(vec![result]) });
             sorted.insert(result, positions);
@@ -137,7 +140,10 @@ pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
             d.join_siblings(&reads);
         }
     }
-    Ok(d.finish(p))
+    let mut fusion = d.finish(p);
+    let selected = candidates.into_iter().filter(|c| c.holds(&fusion)).map(|c| (c.positions, c.selection));
+    fusion.selected = selected.collect();
+    Ok(fusion)
 }
 
 impl Decider<'_> {

@@ -14,6 +14,7 @@
 //! | which permutes keep elements in order | `compaction` |
 //! | which folds of folds are one | `nested` |
 //! | which arrays are read in the order that sorts them | `sorted` |
+//! | which sorts are read from one end alone | `selected` |
 //! | what a kernel in the making holds | `kernel` |
 //! | the decisions, consumers first | `decide` |
 //! | what must hold of them | `verify` |
@@ -40,9 +41,10 @@
 //! 7. *Folds of folds* by one operator are one, along several axes, if rows run side by side in memory.
 //! 8. *Sorts.* What reads an array at the positions that sort it, where nothing else needs these, sorts it; they are not
 //!    stored.
-//! 9. *Permuted axes.* What reads the results of a scan with axes in another order alone is its epilogue, too.
-//! 10. *Schedules.* The kernel of an array that the program has a schedule for has no siblings.
-//! 11. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
+//! 9. *Selections.* A sort of which a few elements at one end of each row are read, and nothing else, selects them.
+//! 10. *Permuted axes.* What reads the results of a scan with axes in another order alone is its epilogue, too.
+//! 11. *Schedules.* The kernel of an array that the program has a schedule for has no siblings.
+//! 12. *Size.* The body of a kernel has at most [`KERNEL_NODES`] nodes.
 
 mod compaction;
 mod cost;
@@ -50,12 +52,14 @@ mod decide;
 mod kernel;
 mod nested;
 mod one_to_one;
+mod selected;
 mod sorted;
 mod total;
 mod uses;
 mod verify;
 
 pub use compaction::Compaction;
+pub use selected::{End, Selection};
 
 /// The matrix product that a statement is, if fusion stores its factors for one.
 pub fn matrix_product(defs: &Definitions<'_>, s: &Stmt) -> Option<Contraction> {
@@ -66,7 +70,7 @@ use crate::analysis::contraction::{Contraction, Definitions, contraction};
 use crate::settings::Settings;
 use acc_core::Error;
 use acc_core::ir::{ArrayId, Program, Stmt};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 /// What storing an element and reading it again costs, in additions over a vector of lanes.
@@ -93,6 +97,8 @@ pub struct Fusion {
     nested: HashMap<ArrayId, Vec<ArrayId>>,
     /// The arrays that are sorted without the positions that sort them.
     sorted: HashSet<ArrayId>,
+    /// What is read of the positions that sort rows, where that is not all, by the results of the sorts.
+    selected: BTreeMap<ArrayId, Selection>,
     /// What was decided for each array that might have been fused, in program order.
     pub notes: Vec<Note>,
 }
@@ -175,6 +181,10 @@ impl fmt::Display for Fusion {
             }
             writeln!(f)?;
         }
+        for (positions, Selection { end, .. }) in &self.selected {
+            let end = if *end == End::First { "first" } else { "last" };
+            writeln!(f, "{positions} is selected: the {end} elements of each row alone are read")?;
+        }
         self.notes.iter().try_for_each(|n| writeln!(f, "{n}"))
     }
 }
@@ -208,6 +218,11 @@ impl Fusion {
     /// Whether an array holds the elements of the one that its statement reads, each row sorted.
     pub fn is_sorted(&self, a: ArrayId) -> bool {
         self.sorted.contains(&a)
+    }
+
+    /// What is read of the positions that sort rows, if that is not all.
+    pub fn selection(&self, positions: ArrayId) -> Option<&Selection> {
+        self.selected.get(&positions)
     }
 
     /// The kernel that computes an array.

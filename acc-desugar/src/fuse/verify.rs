@@ -6,6 +6,7 @@
 //! * **F3** The statements of a kernel stand in one block.
 //! * **F4** What a block yields is not computed where it is read, and no kernel keeps it for itself.
 //! * **F5** The order of an epilogue's axes is a permutation.
+//! * **F6** What is selected are the positions that sort an array, which no block yields.
 
 use super::Fusion;
 use super::kernel::kind;
@@ -57,6 +58,9 @@ impl Fusion {
             }
             let computes = kind(s).is_some();
             for &a in &s.results {
+                if self.selected.contains_key(&a) && !matches!(s.op, ArrayOp::Argsort { .. }) {
+                    return Err(format!("F6: {a}, the result of `{}`, is selected", s.op.name()));
+                }
                 let kernel = kernel_of.get(&a).copied();
                 if kernel != self.kernel_of.get(a.index()).copied().flatten() {
                     return Err(format!("F1: the kernel of {a} is not noted"));
@@ -80,6 +84,9 @@ impl Fusion {
             let transient = self.kernel(a).is_some_and(|group| group.transient.contains(&a));
             if self.is_inlined(a) || transient {
                 return Err(format!("F4: {a} is not stored, but a block yields it"));
+            }
+            if self.selected.contains_key(&a) {
+                return Err(format!("F6: {a} is selected, but a block yields it"));
             }
         }
         Ok(())

@@ -116,9 +116,10 @@ impl Explanation {
                         yielded.extend(op.arrays());
                     }
                 }
-                Work::Array { materialization: Materialization::Argsort | Materialization::Sort, .. } => {
-                    self.intermediates.extend(&step.results)
-                }
+                Work::Array {
+                    materialization: Materialization::Argsort | Materialization::Sort | Materialization::Selection(_),
+                    ..
+                } => self.intermediates.extend(&step.results),
                 Work::Array { materialization: Materialization::Fused, .. } => {}
                 Work::Kernel { launch, .. } => {
                     let report = KernelReport::new(launch, &plan.types);

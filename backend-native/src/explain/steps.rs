@@ -4,6 +4,7 @@ use super::{Explanation, KernelReport, ReadReport};
 use crate::lower::Materialization;
 use crate::prepare::{Step, Work};
 use acc_core::ir::{ArrayId, ForeignFun, Loc, Names};
+use acc_desugar::fuse::End;
 use std::fmt::{self, Formatter};
 
 /// The deepest indentation, so that the length of the text remains linear in that of the program.
@@ -65,6 +66,10 @@ impl StepReport {
             Work::Array { materialization: Materialization::Fused, .. } => return None,
             Work::Array { materialization: Materialization::Argsort, op, .. } => {
                 StepKind::Sort { title: apart("sort", &op.arrays()), results, loc }
+            }
+            Work::Array { materialization: Materialization::Selection(end), op, .. } => {
+                let end = if *end == End::First { "first" } else { "last" };
+                StepKind::Sort { title: apart(&format!("selection of the {end}"), &op.arrays()), results, loc }
             }
             Work::Array { materialization: Materialization::Sort, op, .. } => {
                 let title = format!("sort: {} = {}, sorted", list(&step.results), list(&op.arrays()));

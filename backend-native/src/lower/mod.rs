@@ -25,7 +25,7 @@ use acc_core::ir::{
 };
 use acc_core::{Error, RunLimits};
 use acc_desugar::analysis::contraction::{Contraction, Definitions};
-use acc_desugar::fuse::{Fusion, Note};
+use acc_desugar::fuse::{End, Fusion, Note, Selection};
 use element::Elements;
 #[cfg(test)]
 pub(crate) use group::alone;
@@ -148,6 +148,9 @@ pub(crate) enum Materialization {
     Argsort,
     /// The sorted rows of the operand.
     Sort,
+    /// Of the permutation that sorts the rows of the operand the part at an end of each row; the rest is not defined. A closed
+    /// function says how many elements it has.
+    Selection(End),
 }
 
 /// A statement of a kernel.
@@ -431,7 +434,14 @@ impl<'a> Lowering<'a> {
             op => match op.class() {
                 Class::View => self.without_kernel(s, Materialization::View)?,
                 _ if self.fusion.is_inlined(s.results[0]) => self.without_kernel(s, Materialization::Fused)?,
-                Class::Sort => self.without_kernel(s, Materialization::Argsort)?,
+                Class::Sort => match self.fusion.selection(s.results[0]) {
+                    Some(Selection { end, count }) => Work::Array {
+                        op: s.op.clone(),
+                        closed: vec![self.closed(count, &s.loc)?],
+                        materialization: Materialization::Selection(*end),
+                    },
+                    None => self.without_kernel(s, Materialization::Argsort)?,
+                },
                 _ if self.fusion.kernel(s.results[0]).is_some() => self.kernel_of(&[s])?,
                 _ => self.without_kernel(s, Materialization::View)?,
             },

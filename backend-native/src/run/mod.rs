@@ -279,11 +279,19 @@ impl<'p> Run<'p> {
         let columns = match materialization {
             Materialization::Fused => None,
             Materialization::View => source(),
-            Materialization::Argsort | Materialization::Sort => {
+            Materialization::Argsort | Materialization::Sort | Materialization::Selection(_) => {
                 let source = source();
                 let columns: Vec<ColumnSlice<'_>> = source.iter().flatten().map(Column::slice).collect();
-                let sort = if matches!(materialization, Materialization::Sort) { sort::sorted } else { sort::argsort };
-                Some(sort(&columns, &shape, self.cx)?)
+                Some(match materialization {
+                    Materialization::Selection(end) => {
+                        let count = closed.first().and_then(|count| count.first()).map_or(0, |bits| int(*bits));
+                        sort::selected(&columns, &shape, (*end, usize::try_from(count).unwrap_or(0)), self.cx)?
+                    }
+                    Materialization::Sort => sort::sorted(&columns, &shape, self.cx)?,
+                    Materialization::Argsort | Materialization::Fused | Materialization::View => {
+                        sort::argsort(&columns, &shape, self.cx)?
+                    }
+                })
             }
         };
         Ok(Value { shape, columns, flags: None, scalars })

@@ -50,6 +50,31 @@ fn sorts_and_views_are_steps() {
 }
 
 #[test]
+fn sorts_that_are_read_from_one_end_are_selections() {
+    let reading = |index: &str| {
+        format!(
+            "program(m: [2]f32) {{
+                order: [2]i64 = argsort(m)
+                r: [2]i64 = generate(shape: || (extent(m, 0), min(extent(m, 1), 5i64)), f: |%i: i64, %j: i64| {index})
+                yield r }}"
+        )
+    };
+    let first = |text: &str| steps(text).lines().next().unwrap().to_string();
+    assert_eq!(first(&reading("order[%i, %j]")), "selection of the first: a1 = argsort of a0");
+    let last = "order[%i, sub(sub(extent(m, 1), 1i64), %j)]";
+    assert_eq!(first(&reading(last)), "selection of the last: a1 = argsort of a0");
+    // From both ends, from the second element on, and all.
+    for index in [&format!("add(order[%i, %j], {last})"), "order[%i, add(%j, 1i64)]", "order[%i, order[%i, %j]]"] {
+        assert_eq!(first(&reading(index)), "sort: a1 = argsort of a0", "{index}");
+    }
+    let all = reading("order[%i, %j]").replace("yield r", "yield r, order");
+    assert_eq!(first(&all), "sort: a1 = argsort of a0");
+    // How many are read is an element, which is not known before.
+    let counted = reading("order[%i, %j]").replace("5i64", "order[0i64, 0i64]");
+    assert_eq!(first(&counted), "sort: a1 = argsort of a0");
+}
+
+#[test]
 fn blocks_stand_where_their_steps_run_under_the_names_of_the_printed_program() {
     let text = "program(xs: [1]i64, limit: [0]i64) {
         ys: [1]i64 = awhile(xs,

@@ -23,7 +23,7 @@ pub(super) trait Key: Plain + PoolElt + Prim {
 }
 
 /// A key within a column.
-type Item<T> = <<T as Key>::Column as Column>::Item;
+pub(super) type Item<T> = <<T as Key>::Column as Column>::Item;
 
 /// Implements `Key` for a type, given the functions from value to key and back.
 macro_rules! keyed {

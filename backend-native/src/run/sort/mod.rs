@@ -2,10 +2,12 @@
 //!
 //! Rows are sorted by [`radix`] sort: long ones each by all threads, others each by one thread; many short ones by a
 //! [`sorting_network`]. Elements of one leaf are sorted directly. For others, positions are sorted: by a combined key
-//! of all leaves if it has at most 64 bits, else by one leaf after the other, the least significant one first.
+//! of all leaves if it has at most 64 bits, else by one leaf after the other, the least significant one first. Where a few
+//! elements of each row are wanted, these are found without a sort ([`selection`]).
 
 mod keys;
 mod radix;
+mod selection;
 mod sorting_network;
 mod write_combining;
 
@@ -15,6 +17,7 @@ use crate::run::launch::{Columns, Context, Piece, finish, pieces};
 use crate::tile::machine::Stop;
 use acc_core::Error;
 use acc_core::data::{Column, ColumnSlice, ScalarType};
+use acc_desugar::fuse::End;
 use backend_native_lanes::all_types;
 use half::f16;
 use keys::{Key, Pair, append, bits, keys};
@@ -42,6 +45,18 @@ pub(super) fn sorted(columns: &[ColumnSlice<'_>], shape: &[usize], cx: Context<'
 /// The permutation that sorts each row of an array, given by its columns and extents.
 pub(super) fn argsort(columns: &[ColumnSlice<'_>], shape: &[usize], cx: Context<'_>) -> Result<Columns, Error> {
     let order = Rows::new(shape, cx).order(columns).map_err(stopped)?;
+    Ok(Columns::from_iter([i64::column(order)]))
+}
+
+/// Of the permutation that sorts each row of an array, given by its columns and extents, so many elements at an end of each row.
+/// The others are not defined.
+pub(super) fn selected(
+    columns: &[ColumnSlice<'_>],
+    shape: &[usize],
+    part: (End, usize),
+    cx: Context<'_>,
+) -> Result<Columns, Error> {
+    let order = Rows::new(shape, cx).selected(columns, part).map_err(stopped)?;
     Ok(Columns::from_iter([i64::column(order)]))
 }
 
