@@ -122,6 +122,7 @@ fn negated(p: PrimOp) -> Option<PrimOp> {
         PrimOp::GeP => PrimOp::LtP,
         PrimOp::LtP => PrimOp::GeP,
         PrimOp::LeP => PrimOp::GtP,
+        // No comparison by order.
         _ => return None,
     })
 }

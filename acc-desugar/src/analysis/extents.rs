@@ -307,6 +307,7 @@ impl Extents {
                 let least = |a, b| define(fun, ScalarOp::Prim(PrimOp::MinP, [a, b].into_iter().collect()), loc);
                 return args.into_iter().reduce(least);
             }
+            // Elements, points and other operations.
             _ => return None,
         };
         Some(define(fun, op, loc))

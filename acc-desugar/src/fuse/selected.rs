@@ -134,6 +134,7 @@ impl Search<'_> {
                 }
                 index
             }
+            // Others do not pass on elements one by one.
             _ => return None,
         };
         // Elements that a map takes are not known, unlike its point.
