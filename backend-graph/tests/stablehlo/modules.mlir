@@ -926,24 +926,15 @@ func.func public @main(%0: tensor<6xf32>, %1: tensor<3xf32>) -> (tensor<4xf32>, 
 %4 = stablehlo.constant dense<false> : tensor<i1>
 // generate at structure/graph/convolution-of-a-row.acc:2:15
 // fold at structure/graph/convolution-of-a-row.acc:3:68
-%5 = stablehlo.constant dense<0> : tensor<i64>
-%6 = stablehlo.constant dense<1> : tensor<i64>
-%7 = stablehlo.broadcast_in_dim %5, dims = [] : (tensor<i64>) -> tensor<6xi64>
-%8 = stablehlo.iota dim = 0 : tensor<6xi64>
-%9 = stablehlo.broadcast_in_dim %6, dims = [] : (tensor<i64>) -> tensor<6xi64>
-%10 = stablehlo.multiply %8, %9 : tensor<6xi64>
-%11 = stablehlo.add %7, %10 : tensor<6xi64>
-%12 = stablehlo.reshape %11 : (tensor<6xi64>) -> tensor<6x1xi64>
-%13 = "stablehlo.gather"(%0, %12) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>, indices_are_sorted = false}> : (tensor<6xf32>, tensor<6x1xi64>) -> (tensor<6xf32>)
-%14 = stablehlo.reshape %13 : (tensor<6xf32>) -> tensor<1x1x1x6xf32>
-%15 = stablehlo.reshape %1 : (tensor<3xf32>) -> tensor<1x1x1x3xf32>
-%16 = stablehlo.reshape %14 : (tensor<1x1x1x6xf32>) -> tensor<1x1x6xf32>
-%17 = stablehlo.reshape %15 : (tensor<1x1x1x3xf32>) -> tensor<1x1x3xf32>
-%18 = "stablehlo.convolution"(%16, %17) <{window_strides = array<i64: 1>, rhs_dilation = array<i64: 1>, dimension_numbers = #stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}> : (tensor<1x1x6xf32>, tensor<1x1x3xf32>) -> (tensor<1x1x4xf32>)
-%19 = stablehlo.reshape %18 : (tensor<1x1x4xf32>) -> tensor<1x1x1x4xf32>
-%20 = stablehlo.reshape %19 : (tensor<1x1x1x4xf32>) -> tensor<4xf32>
-%21 = stablehlo.constant dense<0> : tensor<i64>
-return %20, %21 : tensor<4xf32>, tensor<i64>
+%5 = stablehlo.reshape %0 : (tensor<6xf32>) -> tensor<1x1x1x6xf32>
+%6 = stablehlo.reshape %1 : (tensor<3xf32>) -> tensor<1x1x1x3xf32>
+%7 = stablehlo.reshape %5 : (tensor<1x1x1x6xf32>) -> tensor<1x1x6xf32>
+%8 = stablehlo.reshape %6 : (tensor<1x1x1x3xf32>) -> tensor<1x1x3xf32>
+%9 = "stablehlo.convolution"(%7, %8) <{window_strides = array<i64: 1>, rhs_dilation = array<i64: 1>, dimension_numbers = #stablehlo.conv<[b, f, 0]x[o, i, 0]->[b, f, 0]>, feature_group_count = 1 : i64, batch_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]}> : (tensor<1x1x6xf32>, tensor<1x1x3xf32>) -> (tensor<1x1x4xf32>)
+%10 = stablehlo.reshape %9 : (tensor<1x1x4xf32>) -> tensor<1x1x1x4xf32>
+%11 = stablehlo.reshape %10 : (tensor<1x1x1x4xf32>) -> tensor<4xf32>
+%12 = stablehlo.constant dense<0> : tensor<i64>
+return %11, %12 : tensor<4xf32>, tensor<i64>
 }
 }
 // fault 1: negative extent at structure/graph/convolution-of-a-row.acc:2:15

@@ -24,9 +24,9 @@ impl Generator {
         let [a, b, c, out] = std::array::from_fn(|_| self.array_name());
         let mut dims = vec![Some(rows), Some(columns)];
         let statements = match *self.choices.pick(if exact {
-            &[0, 3, 4, 5, 7, 7, 8, 9, 10, 11]
+            &[0, 3, 4, 5, 7, 7, 8, 9, 10, 11, 12]
         } else {
-            &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11]
+            &[0, 1, 1, 2, 2, 3, 4, 5, 6, 7, 7, 8, 9, 10, 11, 12]
         }) {
             0 => format!("{out}: [2]{t} = map({x}, f: |%x: {t}| min(max(%x, 0.25{t}), 1.25{t}))\n"),
             1 => format!(
@@ -149,6 +149,17 @@ impl Generator {
                 }
                 let _ = writeln!(text, "    yield {all}\n  }})");
                 text
+            }
+            // A few elements at one end of each sorted row.
+            12 => {
+                let (few, long) = (*self.choices.pick(&[1, 2, 3]), *self.choices.pick(&[6, 17, 40]));
+                dims = vec![Some(rows), Some(few)];
+                let place = if self.choices.chance(50) { "%j".into() } else { format!("sub({}i64, %j)", long - 1) };
+                format!(
+                    "{a}: [2]{t} = generate(shape: || ({rows}i64, {long}i64), f: |%i: i64, %j: i64| {numbers})\n  \
+                     {b}: [2]i64 = argsort({a})\n  \
+                     {out}: [2]{t} = generate(shape: || ({rows}i64, {few}i64), f: |%i: i64, %j: i64| {a}[%i, {b}[%i, {place}]])\n"
+                )
             }
             _ => format!(
                 "{out}: [2]{t} = generate(shape: || (extent({x}, 0), {columns}i64), f: |%i: i64, %j: i64| \

@@ -171,8 +171,7 @@ impl Emitter<'_> {
         places: &[i64],
         [strides, dilations]: [&[u32]; 2],
     ) -> Result {
-        let ([images, groups, channels, ..], [_, count, _, window @ ..]) = (&x.shape[..], &filters.shape[..])
-        else {
+        let ([images, groups, channels, ..], [_, count, _, window @ ..]) = (&x.shape[..], &filters.shape[..]) else {
             return Err(Stop::Defect("a convolution has images and filters"));
         };
         let mut shape = Shape::from_slice(&[*images, *groups, *count]);
