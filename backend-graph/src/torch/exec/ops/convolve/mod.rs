@@ -40,7 +40,7 @@ impl Convolution<'_> {
             return Err(TorchError::new("a convolution has images and filters"));
         };
         let shape = joined(&[*images, *groups, *count], &self.places);
-        if from[..3].contains(&0) || of.contains(&0) || shape.contains(&0) {
+        if [*images, *groups, *channels].contains(&0) || of.contains(&0) || shape.contains(&0) {
             return Ok(Tensor::f_zeros(shape, (self.x.f_kind()?, self.x.device()))?);
         }
         let (there, around) = self.read_part(window)?;
