@@ -6,6 +6,7 @@
 //! it would read positions that are not there.
 
 use super::Fusion;
+use super::sorted::keys;
 use super::uses::{By, Read, Uses};
 use crate::analysis::extents::{Extent, Extents};
 use acc_core::data::Prim;
@@ -50,12 +51,12 @@ const MAX_PASSING: usize = 16;
 /// The selection that a statement, by its number, may be.
 pub(super) fn candidate(p: &Program, uses: &Uses<'_>, extents: &mut Extents, k: usize) -> Option<Candidate> {
     let s = uses.sites[k].stmt;
-    let (ArrayOp::Argsort { xs }, &[positions]) = (&s.op, &s.results[..]) else { return None };
+    let (Some(xs), &[positions]) = (keys(s), &s.results[..]) else { return None };
     let mut search = Search { p, uses, extents, block: uses.sites[k].block, found: None, passing: Vec::new() };
     search.follow(positions, End::First)?;
     let Search { found, passing, .. } = search;
     let (end, count) = found?;
-    let is_early = |a: ArrayId| a == *xs || p.body.params.contains(&a);
+    let is_early = |a: ArrayId| a == xs || p.body.params.contains(&a);
     let count = extents.function(count, &is_early, &s.loc)?;
     Some(Candidate { positions, selection: Selection { end, count }, passing })
 }

@@ -6,7 +6,13 @@
 use super::uses::{By, Read, Uses};
 use crate::analysis::contraction::Definitions;
 use crate::analysis::extents::Extents;
-use acc_core::ir::{self, ArrayId, ArrayOp, Program, ScalarOp};
+use acc_core::ir::{self, ArrayId, ArrayOp, Program, ScalarOp, Stmt};
+
+/// The array that a statement has the positions for that sort it.
+pub(super) fn keys(s: &Stmt) -> Option<ArrayId> {
+    let ArrayOp::Argsort { xs } = s.op else { return None };
+    Some(xs)
+}
 
 /// The positions that a statement, by its number, reads an array at that they sort, if nothing else needs them.
 pub(super) fn positions(
@@ -25,7 +31,7 @@ pub(super) fn positions(
         }
     });
     let [positions] = reads[..] else { return None };
-    if !matches!(defs.get(positions)?.op, ArrayOp::Argsort { xs: keys } if keys == *xs) {
+    if keys(defs.get(positions)?) != Some(*xs) {
         return None;
     }
     let point: Vec<_> = (0..p.ty(positions).rank).map(|axis| extents.point(axis)).collect();

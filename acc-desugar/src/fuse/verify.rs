@@ -10,6 +10,7 @@
 
 use super::Fusion;
 use super::kernel::kind;
+use super::sorted::keys;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Program};
 use std::collections::HashMap;
 
@@ -58,7 +59,7 @@ impl Fusion {
             }
             let computes = kind(s).is_some();
             for &a in &s.results {
-                if self.selected.contains_key(&a) && !matches!(s.op, ArrayOp::Argsort { .. }) {
+                if self.selected.contains_key(&a) && keys(s).is_none() {
                     return Err(format!("F6: {a}, the result of `{}`, is selected", s.op.name()));
                 }
                 let kernel = kernel_of.get(&a).copied();

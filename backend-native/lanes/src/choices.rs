@@ -226,7 +226,7 @@ fn fill_typed<T: Keyed>(keys: &mut [T::Key], x: &[T], greatest: bool) -> T::Key 
 
 #[inline(always)]
 fn fill_by<T: Keyed>(keys: &mut [T::Key], x: &[T], of: impl Fn(T) -> T::Key) -> T::Key {
-    let mut least = T::Key::GREATEST;
+    let mut least = T::Key::GREATEST_NUMBER;
     for (key, &x) in keys.iter_mut().zip(x) {
         *key = of(x);
         least = least.min(*key);
@@ -255,8 +255,8 @@ best!(i64, best_wide, best_wide_impl);
 
 /// A signed number that keys and positions are.
 trait Number: Copy + Ord {
-    const LEAST: Self;
-    const GREATEST: Self;
+    const LEAST_NUMBER: Self;
+    const GREATEST_NUMBER: Self;
     fn of(n: usize) -> Self;
     fn position(self) -> u32;
     fn plus(self, n: usize) -> Self;
@@ -265,8 +265,8 @@ trait Number: Copy + Ord {
 macro_rules! number {
     ($($t:ty),*) => { $(
         impl Number for $t {
-            const LEAST: $t = <$t>::MIN;
-            const GREATEST: $t = <$t>::MAX;
+            const LEAST_NUMBER: $t = <$t>::MIN;
+            const GREATEST_NUMBER: $t = <$t>::MAX;
             #[inline(always)]
             fn of(n: usize) -> $t {
                 n as $t
@@ -293,7 +293,7 @@ struct Partial<T, const N: usize> {
 
 impl<T: Number, const N: usize> Partial<T, N> {
     fn none() -> Self {
-        Partial { key: [T::LEAST; N], at: [T::of(0); N] }
+        Partial { key: [T::LEAST_NUMBER; N], at: [T::of(0); N] }
     }
 
     /// Of each pair `k`, `k + M` the better one: that with the greater key, or, where these are equal, what the position says.
@@ -338,7 +338,7 @@ fn best_typed<T: Number>(
 #[inline(always)]
 fn segment<T: Number>(keys: &[T], start: usize, n: usize, takes: impl Fn(T, T) -> bool) -> Partial<T, PARTIAL_RESULTS> {
     // A partial result without elements is the segment's first element, as bad as can be: no better than it is.
-    let mut best = Partial { key: [T::LEAST; PARTIAL_RESULTS], at: [T::of(start); PARTIAL_RESULTS] };
+    let mut best = Partial { key: [T::LEAST_NUMBER; PARTIAL_RESULTS], at: [T::of(start); PARTIAL_RESULTS] };
     let mut number = [T::of(0); PARTIAL_RESULTS];
     for (k, number) in number.iter_mut().enumerate() {
         *number = T::of(start + k);

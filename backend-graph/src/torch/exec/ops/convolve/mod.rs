@@ -77,8 +77,8 @@ impl Convolution<'_> {
         Ok(y.f_reshape(shape)?)
     }
 
-    /// What is there of the positions from the first to the last one that windows read, and how many are not before and behind it
-    /// along each axis.
+    /// The elements from the first to the last position that windows read, and how many positions are out of bounds before and
+    /// behind them along each axis.
     fn read_part(&self, window: &[i64]) -> Result<(Tensor, Vec<[i64; 2]>)> {
         let (mut there, mut around) = (self.x.shallow_clone(), Vec::new());
         let between = self.strides.iter().zip(&self.dilations);
