@@ -97,7 +97,7 @@ impl Choice {
 fn chosen_by(f: &Fun, earlier: &[Val], later: &[Val]) -> Option<Val> {
     let mut by: Option<Val> = None;
     for (k, result) in f.body.results.iter().enumerate() {
-        let node = f.body.nodes.iter().find(|node| node.results.contains(result))?;
+        let node = f.body.definition(*result)?;
         let yields = |r: &Region, k: usize| r.results.get(k).copied().filter(|_| r.nodes.is_empty());
         let (cond, then, else_) = match &node.op {
             ScalarOp::Select { cond, then, else_ } => (*cond, Some(*then), Some(*else_)),
@@ -129,11 +129,8 @@ fn negated(p: PrimOp) -> Option<PrimOp> {
 
 /// The primitive of two operands that a value is.
 fn prim(f: &Fun, v: Val) -> Option<(PrimOp, [Val; 2])> {
-    let node = f.body.nodes.iter().find(|node| node.results.contains(&v))?;
-    match &node.op {
-        ScalarOp::Prim(p, args) => Some((*p, args[..].try_into().ok()?)),
-        _ => None,
-    }
+    let ScalarOp::Prim(p, args) = &f.body.definition(v)?.op else { return None };
+    Some((*p, args[..].try_into().ok()?))
 }
 
 /// What is kept if a comparison of an earlier and a later value says that the later one is.

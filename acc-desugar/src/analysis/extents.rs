@@ -2,9 +2,10 @@
 
 use crate::analysis::access::{Affine, Index, Literals};
 use crate::analysis::contraction::Definitions;
+use acc_core::ad::Code;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{
-    self, ArrayId, ArrayOp, Block, Fun, Loc, Node, PrimOp, Program, Read, Region, ScalarOp, Sizes, Val, result_extents,
+    self, ArrayId, ArrayOp, Block, Fun, Loc, PrimOp, Program, Read, Region, ScalarOp, Sizes, Val, result_extents,
 };
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -286,31 +287,24 @@ impl Extents {
 
     /// A closed function of a number that is made of literals and of extents of arrays that the caller knows.
     pub(crate) fn function(&self, e: Extent, is_known: &dyn Fn(ArrayId) -> bool, loc: &Loc) -> Option<Fun> {
-        let mut fun =
-            Fun { types: Vec::new(), body: Region { params: Vec::new(), nodes: Vec::new(), results: Vec::new() } };
-        let result = self.node(e, is_known, loc, &mut fun)?;
-        fun.body.results.push(result);
-        Some(fun)
+        let (mut code, mut left) = (Code::new([], loc), MAX_NODES);
+        let result = self.written(e, is_known, &mut code, &mut left)?;
+        Some(code.done([result]))
     }
 
-    fn node(&self, e: Extent, is_known: &dyn Fn(ArrayId) -> bool, loc: &Loc, fun: &mut Fun) -> Option<Val> {
-        let op = match self.expr(e).filter(|_| fun.types.len() < MAX_NODES)? {
-            Expr::Const(l) if l.ty == ScalarType::I64 => ScalarOp::Const(*l),
-            Expr::Of(a, axis) if is_known(*a) => ScalarOp::Extent { array: *a, axis: *axis as u32 },
-            Expr::Prim(p @ (PrimOp::AddP | PrimOp::SubP | PrimOp::MulP | PrimOp::MinP | PrimOp::MaxP), of) => {
-                let args = of.iter().map(|e| acc_core::grow_stack(|| self.node(*e, is_known, loc, fun)));
-                ScalarOp::Prim(*p, args.collect::<Option<_>>()?)
-            }
-            Expr::Min(of) => {
-                let args = of.iter().map(|e| acc_core::grow_stack(|| self.node(*e, is_known, loc, fun)));
-                let args: Vec<Val> = args.collect::<Option<_>>()?;
-                let least = |a, b| define(fun, ScalarOp::Prim(PrimOp::MinP, [a, b].into_iter().collect()), loc);
-                return args.into_iter().reduce(least);
-            }
+    fn written(&self, e: Extent, is_known: &dyn Fn(ArrayId) -> bool, code: &mut Code, left: &mut usize) -> Option<Val> {
+        *left = left.checked_sub(1)?;
+        let (p, of) = match self.expr(e)? {
+            Expr::Const(l) if l.ty == ScalarType::I64 => return Some(code.literal(*l)),
+            Expr::Of(a, axis) if is_known(*a) => return Some(code.extent(*a, *axis)),
+            Expr::Prim(p @ (PrimOp::AddP | PrimOp::SubP | PrimOp::MulP | PrimOp::MinP | PrimOp::MaxP), of) => (*p, of),
+            Expr::Min(of) => (PrimOp::MinP, of),
             // Elements, points and other operations.
             _ => return None,
         };
-        Some(define(fun, op, loc))
+        let args = of.iter().map(|e| acc_core::grow_stack(|| self.written(*e, is_known, code, left)));
+        let args: Vec<Val> = args.collect::<Option<_>>()?;
+        args.into_iter().reduce(|a, b| code.two(p, a, b))
     }
 
     fn unknown(&mut self) -> Extent {
@@ -411,15 +405,8 @@ impl Sizes<'_> for Extents {
     }
 }
 
-/// Nodes of a function of an extent at most.
+/// Numbers that a function of an extent is made of, at most.
 const MAX_NODES: usize = 32;
-
-/// Adds a node whose result is an `i64`.
-fn define(fun: &mut Fun, op: ScalarOp, loc: &Loc) -> Val {
-    let v = fun.new_val(ScalarType::I64);
-    fun.body.nodes.push(Node { results: [v].into_iter().collect(), op, loc: loc.clone() });
-    v
-}
 
 /// What tells how elements of arrays are computed.
 pub(crate) struct Inside<'a> {

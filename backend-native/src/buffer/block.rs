@@ -54,7 +54,7 @@ impl Drop for Block {
 }
 
 /// Blocks of few size classes, for reuse; large ones consist of huge pages.
-#[cfg(not(all(debug_assertions, unix)))]
+#[cfg(any(test, not(all(debug_assertions, unix))))]
 mod plain {
     use super::{CACHE_LINE_BYTES, NonNull, Place};
     use std::alloc::Layout;
@@ -145,13 +145,29 @@ mod guarded {
     }
 }
 
-#[cfg(all(test, debug_assertions, unix))]
+#[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsRawFd;
 
     #[test]
+    fn blocks_of_the_allocator_are_zeroed_and_aligned() {
+        for bytes in [1, 65, 5000, 3 << 20, 5 << 20] {
+            let class = plain::size_class(bytes).unwrap();
+            assert!(bytes <= class && 4 * class <= 5 * bytes + 4 * CACHE_LINE_BYTES, "{class} bytes for {bytes}");
+            let place = plain::allocate(class).unwrap();
+            // SAFETY: `class` bytes from the offset on are in the place, which nothing else uses.
+            let block = unsafe { std::slice::from_raw_parts_mut(place.base.as_ptr().add(place.offset), class) };
+            assert_eq!(block.as_ptr().align_offset(CACHE_LINE_BYTES), 0);
+            assert!(block.iter().all(|byte| *byte == 0));
+            block.fill(1);
+            plain::free(&place);
+        }
+    }
+
+    #[test]
+    #[cfg(all(debug_assertions, unix))]
     fn nobody_reads_past_a_block() {
+        use std::os::fd::AsRawFd;
         let (_reader, pipe) = std::io::pipe().unwrap();
         for bytes in [1, 64, 4096, 5000, 1 << 20] {
             let block = Block::new(size_class(bytes).unwrap()).unwrap();

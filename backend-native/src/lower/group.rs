@@ -368,8 +368,7 @@ fn simple_result(body: &Body, n: usize, k: usize) -> Option<Update> {
     if v == old {
         return Some(Update::Old);
     }
-    let node = body.region.nodes.iter().find(|node| node.results.contains(&v))?;
-    match &node.op {
+    match &body.region.definition(v)?.op {
         Op::Prim(p, args) if args[..] == [new, old] => Some(Update::Prim(*p)),
         Op::Prim(p, args) if args[..] == [old, new] => Some(Update::PrimOldFirst(*p)),
         _ => None,

@@ -55,7 +55,8 @@ impl Lowering<'_> {
     /// The arrays that a statement itself may read.
     fn own_uses(&self, s: &Stmt) -> Vec<ArrayId> {
         let mut out = s.op.arrays().into_vec();
-        for (_, f) in s.op.funs() {
+        let count = s.results.first().and_then(|r| self.fusion.selection(*r)).map(|selection| &selection.count);
+        for f in s.op.funs().into_iter().map(|(_, f)| f).chain(count) {
             out.extend(arrays_of_fun(f).into_iter().map(|(a, _)| a));
         }
         for b in s.op.blocks() {

@@ -78,9 +78,10 @@ impl Step {
     fn uses(&self, plan: &Plan, out: &mut HashSet<ArrayId>) {
         out.extend(&self.needs);
         match &self.work {
-            Work::Array { op, .. } => {
+            Work::Array { op, closed, .. } => {
                 out.extend(op.arrays());
                 out.extend(op.funs().into_iter().flat_map(|(_, f)| arrays_of_fun(f)).map(|(a, _)| a));
+                closed.iter().for_each(|f| closed_uses(f, out));
             }
             Work::Kernel { launch, parts } => {
                 out.extend(&launch.arrays);

@@ -26,7 +26,7 @@ use acc_core::data::{ArrayData, Column, ColumnSlice, Prim};
 use acc_core::foreign::{self, trace};
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, ForeignFun, Loc};
 use acc_core::{Error, Fault};
-use launch::{Binding, Context, NO_SPACE, flags};
+use launch::{Binding, Columns, Context, NO_SPACE, flags};
 pub(crate) use rows::grouping::schedules_keep_bits;
 use smallvec::SmallVec;
 
@@ -276,22 +276,19 @@ impl<'p> Run<'p> {
         let shape = shape::of(op, closed, &self.values).map_err(|fault| located(fault, s.op, &s.loc))?;
         let scalars = scalars_of(op, closed);
         let source = || op.arrays().first().and_then(|a| self.values[a.index()].as_ref()?.columns.clone());
+        let of_source = |sort: &dyn Fn(&[ColumnSlice<'_>]) -> Result<Columns, Error>| {
+            let source = source();
+            sort(&source.iter().flatten().map(Column::slice).collect::<Vec<_>>()).map(Some)
+        };
         let columns = match materialization {
             Materialization::Fused => None,
             Materialization::View => source(),
-            Materialization::Argsort | Materialization::Sort | Materialization::Selection(_) => {
-                let source = source();
-                let columns: Vec<ColumnSlice<'_>> = source.iter().flatten().map(Column::slice).collect();
-                Some(match materialization {
-                    Materialization::Selection(end) => {
-                        let count = closed.first().and_then(|count| count.first()).map_or(0, |bits| int(*bits));
-                        sort::selected(&columns, &shape, (*end, usize::try_from(count).unwrap_or(0)), self.cx)?
-                    }
-                    Materialization::Sort => sort::sorted(&columns, &shape, self.cx)?,
-                    Materialization::Argsort | Materialization::Fused | Materialization::View => {
-                        sort::argsort(&columns, &shape, self.cx)?
-                    }
-                })
+            Materialization::Argsort => of_source(&|columns| sort::argsort(columns, &shape, self.cx))?,
+            Materialization::Sort => of_source(&|columns| sort::sorted(columns, &shape, self.cx))?,
+            Materialization::Selection(end) => {
+                let count = closed.first().and_then(|count| count.first()).map_or(0, |bits| int(*bits));
+                let part = (*end, usize::try_from(count).unwrap_or(0));
+                of_source(&|columns| sort::selected(columns, &shape, part, self.cx))?
             }
         };
         Ok(Value { shape, columns, flags: None, scalars })

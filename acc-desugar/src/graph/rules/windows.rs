@@ -375,13 +375,12 @@ fn pairs(from: &Viewed, of: &Viewed, outer: usize) -> Option<Vec<Pair>> {
         match terms[..] {
             [] | [_] => {}
             [a, b] => {
-                let start = *start;
                 let (place, window) = if a.axis < outer { (a, b) } else { (b, a) };
                 let fits = place.axis < outer && window.axis >= outer && !of.has(place.axis);
                 if !fits || place.step == 0 || window.step == 0 {
                     return None;
                 }
-                pairs.push(Pair { dimension, start, place, window });
+                pairs.push(Pair { dimension, start: *start, place, window });
             }
             _ => return None,
         }

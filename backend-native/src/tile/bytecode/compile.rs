@@ -483,7 +483,7 @@ impl Compiler<'_> {
         let step_code = acc_core::grow_stack(|| self.code(step, true));
         let next: Slots = step.results.iter().map(|&v| self.at(v)).collect();
         let computing = if ahead.is_some() { test } else { step };
-        let own = |v: &Val| computing.nodes.iter().any(|n| n.results.contains(v)) && !self.is_global(*v);
+        let own = |v: &Val| computing.definition(*v).is_some() && !self.is_global(*v);
         let plain: Vec<bool> =
             step.results.iter().enumerate().map(|(k, v)| own(v) && !step.results[..k].contains(v)).collect();
         let shadow: SmallVec<[Option<Slot>; 4]> =

@@ -102,18 +102,22 @@ impl Positions<'_> {
     }
 }
 
-/// `len` positions of an axis from `start` on, zeros where there are none.
-fn padded_range(t: &Tensor, axis: usize, start: i64, len: i64) -> Result<Tensor> {
+/// The elements at those of `len` positions of an axis from `start` on that are in bounds, and how many positions are out of bounds
+/// before and behind them.
+pub(crate) fn in_bounds(t: &Tensor, axis: usize, start: i64, len: i64) -> Result<(Tensor, [i64; 2])> {
     let extent = t.size().get(axis).copied().unwrap_or(0);
-    let (first, end) = (start.clamp(0, extent), (start + len).clamp(0, extent));
-    let there = t.f_narrow(axis as i64, first, (end - first).max(0))?;
+    let (first, end) = (start.clamp(0, extent), start.saturating_add(len).clamp(0, extent));
+    let count = (end - first).max(0);
+    let before = (first - start).min(len);
+    Ok((t.f_narrow(axis as i64, first, count)?, [before, len - before - count]))
+}
+
+/// A tensor with so many zeros before and behind it along the axes from `first` on.
+pub(crate) fn with_zeros(t: Tensor, first: usize, around: &[[i64; 2]]) -> Result<Tensor> {
     // Pairs of widths, of the last axis first.
-    let mut widths = vec![0; 2 * (t.dim() - axis)];
-    if let [.., before, after] = widths.as_mut_slice() {
-        *before = (first - start).min(len);
-        *after = len - *before - (end - first).max(0);
-    }
-    if widths.iter().all(|w| *w == 0) { Ok(there) } else { Ok(there.f_constant_pad_nd(widths.as_slice())?) }
+    let mut widths = vec![0; 2 * (t.dim() - first - around.len())];
+    widths.extend(around.iter().rev().flatten());
+    if widths.iter().all(|w| *w == 0) { Ok(t) } else { Ok(t.f_constant_pad_nd(widths.as_slice())?) }
 }
 
 /// An axis read at `start + Σ steps·index`.
@@ -128,7 +132,8 @@ pub(crate) fn unfold(t: &Tensor, axis: usize, at: &Positions<'_>) -> Result<Tens
         None => return zeros(&shape, t),
         Some((first, len)) if padded && (first >= extent || first.saturating_add(len) <= 0) => return zeros(&shape, t),
         Some((first, len)) if padded && outside(first, &[1], &[len], extent) => {
-            let there = padded_range(t, axis, first, len)?;
+            let (there, around) = in_bounds(t, axis, first, len)?;
+            let there = with_zeros(there, axis, &[around])?;
             return unfold(&there, axis, &Positions { start: start - first, lens, steps, padded: false });
         }
         Some(_) if outside(start, steps, lens, extent) => return zeros(&shape, t),

@@ -3,7 +3,7 @@
 mod gradient;
 
 use super::contract::{all_finite, begun_with_zero, contract};
-use super::views::{Positions, slice, unfold};
+use super::views::{Positions, in_bounds, slice, unfold, with_zeros};
 use crate::torch::TorchError;
 use acc_core::data::ScalarType;
 use tch::Tensor;
@@ -43,22 +43,22 @@ impl Convolution<'_> {
         if [*images, *groups, *channels].contains(&0) || of.contains(&0) || shape.contains(&0) {
             return Ok(Tensor::f_zeros(shape, (self.x.f_kind()?, self.x.device()))?);
         }
-        let (there, around) = self.read_part(window)?;
+        let (part, around) = self.read_part(window)?;
         let elements: i64 = window.iter().product();
         // The gradient of a filter is a convolution with a window that has nearly the images' extents, and few places. For
         // such ones libtorch's loops are slow.
         if elements > self.places.iter().product() {
-            let x = with_zeros(there, &around)?;
+            let x = with_zeros(part, 3, &around)?;
             let as_gradient = self.ty == ScalarType::F32 && (*groups > 1 || *images >= MIN_CHANNELS_OF_GRADIENTS);
             return if as_gradient { self.as_gradient(&x, window) } else { self.by_windows(&x, window) };
         }
         let many = self.places.iter().product::<i64>() >= MIN_SHIFTED_PLACES;
         if [*groups, *channels, *count] == [1; 3] && elements <= MAX_SHIFTED_ELEMENTS && many {
-            return self.by_shifts(&with_zeros(there, &around)?, window);
+            return self.by_shifts(&with_zeros(part, 3, &around)?, window);
         }
         let (x, padding) = match self.padding(&around, window)? {
-            Some(padding) => (there, padding),
-            None => (with_zeros(there, &around)?, vec![0; window.len()]),
+            Some(padding) => (part, padding),
+            None => (with_zeros(part, 3, &around)?, vec![0; window.len()]),
         };
         let x = x.f_reshape(joined(&[*images, groups * channels], x.size().get(3..).unwrap_or_default()))?;
         let filters = self.filters.f_reshape(joined(&[groups * count, *channels], window))?;
@@ -80,20 +80,20 @@ impl Convolution<'_> {
     /// The elements from the first to the last position that windows read, and how many positions are out of bounds before and
     /// behind them along each axis.
     fn read_part(&self, window: &[i64]) -> Result<(Tensor, Vec<[i64; 2]>)> {
-        let (mut there, mut around) = (self.x.shallow_clone(), Vec::new());
+        let (mut part, mut around) = (self.x.shallow_clone(), Vec::new());
         let between = self.strides.iter().zip(&self.dilations);
         let axes = self.starts.iter().zip(&self.places).zip(window).zip(between);
         for (axis, (((start, places), window), (stride, dilation))) in (3..).zip(axes) {
             let len = ((places - 1) * stride).saturating_add((window - 1) * dilation).saturating_add(1);
-            let extent = there.size().get(axis).copied().unwrap_or(0);
-            let (first, end) = ((*start).clamp(0, extent), start.saturating_add(len).clamp(0, extent));
-            let before = (first - start).min(len);
-            around.push([before, len - before - (end - first).max(0)]);
             // Fewer elements than a stride behind the last window are one more for nobody, and need no copy without them.
-            let end = if first == 0 && (1..*stride).contains(&(extent - end)) { extent } else { end };
-            there = there.f_narrow(axis as i64, first, (end - first).max(0))?;
+            let extent = part.size().get(axis).copied().unwrap_or(0);
+            let spare = extent - start.saturating_add(len);
+            let len = if *start <= 0 && (1..*stride).contains(&spare) { len + spare } else { len };
+            let (inside, outside) = in_bounds(&part, axis, *start, len)?;
+            part = inside;
+            around.push(outside);
         }
-        Ok((there, around))
+        Ok((part, around))
     }
 
     /// What libtorch is told of zeros around images, if it can be: of as many before as behind them, whose products it leaves out.
@@ -168,11 +168,4 @@ impl Convolution<'_> {
 
 fn joined(first: &[i64], rest: &[i64]) -> Vec<i64> {
     first.iter().chain(rest).copied().collect()
-}
-
-/// A tensor with so many zeros before and behind it along the axes from the fourth one on.
-fn with_zeros(t: Tensor, around: &[[i64; 2]]) -> Result<Tensor> {
-    // Pairs of widths, of the last axis first.
-    let widths: Vec<i64> = around.iter().rev().flatten().copied().collect();
-    if widths.iter().all(|w| *w == 0) { Ok(t) } else { Ok(t.f_constant_pad_nd(widths.as_slice())?) }
 }
