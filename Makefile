@@ -6,11 +6,11 @@ CARGO ?= cargo
 # More arguments for acc: make run ARGS='--image photo.png'
 ARGS ?=
 
-# One profile for all that links to libtorch, so that its bindings, by far the longest compilation, compile once.
-TORCH := --release --features libtorch
+# What runs and what is timed is a release build. Tests and checks are one build of the dev profile, whose assertions are on.
+TORCH := --features libtorch
 # Brings libtorch when it is missing, and lets the recipe's commands find it.
 WITH_LIBTORCH := env=$$(scripts/libtorch.sh --env) && eval "$$env" &&
-ACC := $(WITH_LIBTORCH) $(CARGO) run $(TORCH) --package acc-cli --bin acc --
+ACC := $(WITH_LIBTORCH) $(CARGO) run --release $(TORCH) --package acc-cli --bin acc --
 
 # Not for the registry.
 UNPUBLISHED := --exclude acc-benches --exclude acc-graph-benches
@@ -50,21 +50,22 @@ digits:
 matrix: setup
 	$(ACC) matrix --markdown docs/MATRIX.md $(ARGS)
 
-# Everything without libtorch first, with the assertions of debug builds; then everything with it, optimised. Of the programs
-# on XLA a fixed part: one in so many.
-test: xla test-core setup
+# Of the programs on XLA a fixed part, one in so many, by the same build: other packages or features would compile most crates
+# again.
+test: xla setup
 	$(WITH_LIBTORCH) ACC_XLA=off $(CARGO) test --workspace $(TORCH)
-	$(WITH_LIBTORCH) $(CARGO) test $(TORCH) --package acc-cli --package backend-xla --test programs
-	$(WITH_LIBTORCH) $(CHECK_XLA_PART) --every 20
-	$(WITH_LIBTORCH) $(CHECK_XLA_PART) --processes 2 --every 40
-	$(WITH_LIBTORCH) $(CHECK_XLA_PART) --processes 3 --every 160
+	$(WITH_LIBTORCH) $(CARGO) test --workspace $(TORCH) --test local
+	$(WITH_LIBTORCH) $(TESTED) check-executor xla --every 20
+	$(WITH_LIBTORCH) $(TESTED) check-executor xla --processes 2 --every 40
+	$(WITH_LIBTORCH) $(TESTED) check-executor xla --processes 3 --every 160
 
+# Everything without libtorch: what most changes need.
 test-core:
 	ACC_XLA=off $(CARGO) test --workspace
 
 # libgomp's threads wait without spinning, so that they do not take the cores from others.
 bench-graph: setup
-	$(WITH_LIBTORCH) OMP_WAIT_POLICY=passive $(CARGO) run $(TORCH) --package acc-graph-benches -- --markdown $(CURDIR)/docs/BENCHMARKS.md $(ARGS)
+	$(WITH_LIBTORCH) OMP_WAIT_POLICY=passive $(CARGO) run --release $(TORCH) --package acc-graph-benches -- --markdown $(CURDIR)/docs/BENCHMARKS.md $(ARGS)
 
 # What make bench-peers has recorded, if anything.
 PEERS := $(if $(wildcard target/peers/results.json),--peers $(CURDIR)/target/peers/results.json)
@@ -86,8 +87,8 @@ xla:
 	scripts/xla.sh --processes
 
 CHECK_XLA := $(CARGO) run --release --package acc-cli --bin acc -- check-executor xla
-# With the build of the tests.
-CHECK_XLA_PART := $(CARGO) run $(TORCH) --package acc-cli --bin acc -- check-executor xla
+# The command that the tests were built with.
+TESTED := $${CARGO_TARGET_DIR:-target}/debug/acc
 
 # Every test program on XLA, and a fixed part of them on several processes: a loop of thousands of small steps, each of which
 # sends something, takes longer there than its test may.
