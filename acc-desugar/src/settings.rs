@@ -94,6 +94,7 @@ pub const RULES: &[Rule] = &[
     graph_rule("windows", "sums of products of windows with filters are convolutions"),
     graph_rule("pools", "reductions of windows are done before these are read, one axis after the other"),
     graph_rule("bags", "sums of segments read rows of a table where they are"),
+    graph_rule("selections", "sorts of which only the first or last elements of rows are read find these alone"),
 ];
 
 /// Which rules are on.

@@ -73,6 +73,8 @@ fn found() -> Vec<(&'static str, Program, fn(&Op) -> bool)> {
         ("normalize", program(normal(&grid())), |op| matches!(op, Op::Normalize { .. })),
         ("contract", program(product), |op| matches!(op, Op::Contract { .. })),
         ("bags", program(bags()), is_bag),
+        ("selections", program(grid().sort().take(1)), |op| matches!(op, Op::Sort { count: Some(_), last: false, .. })),
+        ("selections", program(grid().top_k(1).0), |op| matches!(op, Op::Sort { count: Some(_), last: true, .. })),
         ("pools", program(pool()), |op| matches!(op, Op::Pool { .. })),
     ]
 }

@@ -189,7 +189,7 @@ impl<'a> Counter<'a> {
             Op::Take { at, .. } => (1 + self.widened(*at), 0),
             Op::Pad { .. } => (1, 4),
             Op::Scatter { base, .. } => (if self.scalar(*base).0 == ScalarType::F16 { 4 } else { 1 }, 0),
-            Op::Concat(..) | Op::Nonzero(_) | Op::Sort(_) => (1, 0),
+            Op::Concat(..) | Op::Nonzero(_) | Op::Sort { .. } => (1, 0),
             Op::Reduce(_, x) | Op::Cumulative(_, x) => (if self.scalar(*x).0 == ScalarType::F16 { 3 } else { 1 }, 0),
             Op::Exclusive(k, x) => match (k, self.scalar(*x).0) {
                 (_, ScalarType::F16) => (4, 1),

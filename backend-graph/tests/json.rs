@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 /// A document with these bodies, each a node inside of the next one.
 fn document(bodies: &[Json]) -> String {
     let sources = json!([{ "name": "map", "location": null }]);
-    json!({ "format": "acc-graph", "version": 6, "sources": sources, "bodies": bodies }).to_string()
+    json!({ "format": "acc-graph", "version": 7, "sources": sources, "bodies": bodies }).to_string()
 }
 
 fn size(v: usize) -> Json {

@@ -270,7 +270,14 @@ macro_rules! with_graph_ops {
             "concat" Concat(xs: Values, axis: u32);
             /// A tensor of rank 1 or more sorted along its innermost axis (ascending, stable, NaN last), and the positions that
             /// the elements had.
-            "sort" Sort(x: Value);
+            "sort" Sort {
+                /// The operand.
+                x: Value,
+                /// How many elements of each sorted row there are in the results: zeros, if it has fewer. Without it, all.
+                count: Option<Value>,
+                /// Whether these are the last elements, not the first.
+                last: bool,
+            };
             /// The positions where a rank-1 tensor of `bool` is true.
             "nonzero" Nonzero(x: Value);
             // ---- reductions, along the innermost axis

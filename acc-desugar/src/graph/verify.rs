@@ -228,8 +228,8 @@ impl Verifier<'_> {
                 xs.first().is_some_and(|x| same(*x) && rank_below(*x, *axis))
                     && xs.iter().all(|x| g.ty(*x) == g.ty(xs[0]))
             }
-            Op::Sort(x) => {
-                let positions = tensor(*x).filter(|(_, rank)| *rank >= 1);
+            Op::Sort { x, count, .. } => {
+                let positions = tensor(*x).filter(|(_, rank)| *rank >= 1 && count.is_none_or(|n| sizes(&[n])));
                 positions.is_some_and(|(_, rank)| results == [g.ty(*x), Type::Tensor { scalar: I64, rank }])
             }
             Op::Nonzero(x) => is(*x, Bool, 1) && result(I64, 1),

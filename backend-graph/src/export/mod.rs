@@ -136,7 +136,7 @@ pub fn attributes(node: &Node) -> Vec<(&'static str, String)> {
         | Op::Clamp(..)
         | Op::Divisor(_)
         | Op::Gather(..)
-        | Op::Sort(_)
+        | Op::Sort { .. }
         | Op::Nonzero(_)
         | Op::AnyLane(_)
         | Op::Fold { .. }

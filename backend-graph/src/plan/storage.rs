@@ -87,7 +87,7 @@ pub(super) fn memory(graph: &Graph, n: &Node, result: usize) -> Memory {
         | Op::Take { .. }
         | Op::Pad { .. }
         | Op::Concat(..)
-        | Op::Sort(_)
+        | Op::Sort { .. }
         | Op::Nonzero(_)
         | Op::Softmax { .. }
         | Op::Normalize { .. }

@@ -59,6 +59,8 @@ pub(crate) fn rows() -> Rows {
             };
         "everyday", "rows sorted", 0.0, |n| { let (m, x) = matrix(n.isqrt()); }
             |m: Acc<Matrix<f32>>| m.sort(), (m,), move || vec![x.sort(-1, false).0];
+        "everyday", "5 greatest of rows", 0.0, |n| { let (m, x) = matrix(n.isqrt()); }
+            |m: Acc<Matrix<f32>>| m.top_k(5), (m,), move || { let (greatest, at) = x.topk(5, -1, true, true); vec![greatest, at] };
         "everyday", "histogram of floats", 0.0, |n| { let xs = floats(n); let x = t(&xs); }
             |xs: Acc<Vector<f32>>| fill(xs.length(), 1i64).permute(fill(64, 0i64), |a, b| a + b, |i| Some((xs.index(i) * 64.0).to::<i64>().min(63))),
             (Vector::from(xs),), move || vec![(&x * 64.0).to_kind(Kind::Int64).clamp_max(63).bincount(None::<Tensor>, 64)];

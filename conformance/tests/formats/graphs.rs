@@ -221,7 +221,7 @@ fn broken_json_is_a_readable_error() {
         ("{ \"format\": ".to_string(), "this is not JSON: EOF while parsing a value at line 1"),
         ("[1]".to_string(), "the document: it is no object"),
         ("{}".to_string(), "the document: `format` is missing"),
-        (with("\"version\": 6", "\"version\": 7"), "the document: it is of version 7, and this reads version 6"),
+        (with("\"version\": 7", "\"version\": 8"), "the document: it is of version 8, and this reads version 7"),
         (with("acc-graph", "other"), "`format` is not \"acc-graph\""),
         (with("\"fold\"", "\"fald\""), "source 0: \"fald\" is no array operation"),
         (with("\"reduce\"", "\"reduced\""), "(reduced): there is no operation `reduced`"),

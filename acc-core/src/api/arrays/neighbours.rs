@@ -90,7 +90,11 @@ impl<Sh: Shape, E: Elt> Acc<Array<Sh, E>> {
         Sh: Reducible<Inner = In>,
     {
         compose(&"top_k", || {
-            let positions = self.argsort_descending().take(k);
+            // The last ones of the row that `argsort_descending` sorts: nothing else of it is read.
+            let order = self.reverse().argsort();
+            let last = self.extent().parts()[Sh::RANK - 1] - 1;
+            let reversed = |ix: Sh::Exp| with_innermost::<Sh>(ix, last - innermost::<Sh>(ix));
+            let positions = order.backpermute(order.take(k).extent(), reversed).map(|at| last - at);
             let elements =
                 self.backpermute(positions.extent(), |ix: Sh::Exp| with_innermost::<Sh>(ix, positions.index(ix)));
             (elements, positions)

@@ -57,6 +57,8 @@ impl Builder {
                 Operand(*columns.get(k)?, axis)
             }
             Op::If { .. } | Op::While { .. } => Size(self.beside_column(results, v, axis)?),
+            Op::Sort { count: Some(count), .. } if last => Size(*count),
+            Op::Sort { x, .. } => Operand(*x, axis),
             Op::Cast(x, _)
             | Op::Bitcast(x, _)
             | Op::Clip { x, .. }
@@ -68,7 +70,6 @@ impl Builder {
             | Op::Gather(_, x)
             | Op::Take { x, .. }
             | Op::Scatter { base: x, .. }
-            | Op::Sort(x)
             | Op::Reduce(_, x)
             | Op::Pool { x, .. }
             | Op::SegmentReduce { x, .. }

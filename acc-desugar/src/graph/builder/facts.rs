@@ -15,11 +15,13 @@ pub(super) struct Facts {
     pub(super) full: Vec<AxisSet>,
     /// Whether computing a value can neither fail nor be seen, nor take forever.
     pub(super) total: Vec<bool>,
+    /// Whether a value is a result of a sort of which parts of rows are all that is read.
+    pub(super) read_in_parts: Vec<bool>,
 }
 
 impl Facts {
     pub(super) fn of(types: &[Type]) -> Facts {
-        let mut facts = Facts { axes: Vec::new(), full: Vec::new(), total: Vec::new() };
+        let mut facts = Facts { axes: Vec::new(), full: Vec::new(), total: Vec::new(), read_in_parts: Vec::new() };
         types.iter().for_each(|t| facts.push(t));
         facts
     }
@@ -29,6 +31,7 @@ impl Facts {
         self.axes.push(all_axes(ty));
         self.full.push(0);
         self.total.push(true);
+        self.read_in_parts.push(false);
     }
 
     /// Says of a value what is known of the axes of another one.
@@ -84,7 +87,7 @@ impl Builder {
         if let Op::Checked { values, .. } = op {
             results.iter().zip(values).for_each(|(r, v)| self.facts.copy(*r, *v));
         }
-        if let Op::Sort(_) = op {
+        if let Op::Sort { .. } = op {
             for r in results {
                 let all = all_axes(&self.types[r.index()]);
                 self.facts.set(*r, all, all);
@@ -159,7 +162,7 @@ impl Builder {
             | Op::Trace { .. }
             | Op::Confine { .. } => return,
             // Set above.
-            Op::Checked { .. } | Op::Sort(_) => return,
+            Op::Checked { .. } | Op::Sort { .. } => return,
             // Of rank 0, or no tensors.
             Op::Const(_)
             | Op::FromSize(_)
@@ -173,6 +176,15 @@ impl Builder {
             | Op::Fault { .. } => return,
         };
         self.facts.set(r, axes, full);
+    }
+
+    /// Whether parts of rows are all that is read of the results of a sort, one of which this is.
+    pub(crate) fn is_read_in_parts(&self, v: Value) -> bool {
+        self.facts.read_in_parts[v.index()]
+    }
+
+    pub(crate) fn set_read_in_parts(&mut self, v: Value) {
+        self.facts.read_in_parts[v.index()] = true;
     }
 
     /// Whether computing a value can neither fail nor be seen, nor take forever: it may be done though nobody needs it.
@@ -206,7 +218,7 @@ impl Builder {
             Op::Reshape(..) | Op::Broadcast(..) | Op::Transpose(..) | Op::InsertAxes(..) | Op::Flip(..) => false,
             // Out of bounds they have zeros.
             Op::Slice { .. } | Op::Select { .. } | Op::Unfold { .. } => false,
-            Op::Pad { .. } | Op::Concat(..) | Op::Sort(_) | Op::Nonzero(_) | Op::AnyLane(_) => false,
+            Op::Pad { .. } | Op::Concat(..) | Op::Sort { .. } | Op::Nonzero(_) | Op::AnyLane(_) => false,
             Op::Reduce(..) | Op::Pool { .. } | Op::Contract { .. } | Op::Convolve { .. } => false,
             Op::Softmax { .. } | Op::Normalize { .. } => false,
             Op::Cumulative(..) | Op::Exclusive(..) | Op::SegmentScan { .. } => false,

@@ -334,9 +334,14 @@ impl Builder {
 
     /// The positions that sort a tensor along its innermost axis.
     pub(crate) fn sort_permutation(&mut self, x: Value) -> Value {
-        let Type::Tensor { scalar, rank } = self.ty(x) else { return x };
+        self.sort(x, None, false)[1]
+    }
+
+    /// A number of the first or last elements, or all, of a tensor sorted along its innermost axis, and their positions.
+    pub(crate) fn sort(&mut self, x: Value, count: Option<Value>, last: bool) -> Values {
+        let (scalar, rank) = (self.scalar(x), self.rank(x));
         let types = [scalar, ScalarType::I64].map(|scalar| Type::Tensor { scalar, rank });
-        self.push(Op::Sort(x), &types)[1]
+        self.push(Op::Sort { x, count, last }, &types)
     }
 
     /// The elements of a tensor at these positions of its rows, if they sort it.
@@ -347,7 +352,9 @@ impl Builder {
         while let Some(Op::InBounds { at: inner, .. }) = self.def(at) {
             at = self.unchecked(*inner, &mut checked);
         }
-        let (Op::Sort(x), &[sorted, positions]) = self.defining(at).map(|(op, results)| (op, &results[..]))? else {
+        let (Op::Sort { x, count: None, .. }, &[sorted, positions]) =
+            self.defining(at).map(|(op, results)| (op, &results[..]))?
+        else {
             return None;
         };
         let x = *x;

@@ -12,6 +12,7 @@ pub(crate) mod contract;
 mod factors;
 mod normalize;
 mod pools;
+mod selections;
 mod softmax;
 mod views;
 mod windows;
@@ -36,6 +37,7 @@ const RULES: &[&[(&str, Rule)]] = &[
         ("contract", contract::rule),
         ("factors", factors::rule),
         ("bags", bags::rule),
+        ("selections", selections::rule),
     ],
     &[("windows", windows::rule), ("pools", pools::rule)],
 ];
@@ -55,7 +57,8 @@ fn rewritten(graph: Graph, rules: Vec<Rule>, settings: &Settings<'_>) -> Result<
         return Ok(graph);
     }
     let Graph { types, body, sources } = graph;
-    let (b, limits) = (Builder::of(types, sources), settings.limits);
+    let (mut b, limits) = (Builder::of(types, sources), settings.limits);
+    selections::mark(&mut b, &body);
     let mut r = Rewriter { b, rules, replaced: HashMap::new(), limits, nodes: 0, stopped: None };
     let body = r.body(body);
     match r.stopped {

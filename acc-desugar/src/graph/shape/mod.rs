@@ -257,8 +257,12 @@ impl Infer<'_> {
                     }
                     continue;
                 }
-                Op::Sort(x) => {
-                    n.results.iter().for_each(|r| self.set(*r, self.of(*x)));
+                Op::Sort { x, count, .. } => {
+                    let mut extents = self.of(*x);
+                    if let (Some(count), Some(innermost)) = (count, extents.last_mut()) {
+                        *innermost = self.known(*count);
+                    }
+                    n.results.iter().for_each(|r| self.set(*r, extents.clone()));
                     continue;
                 }
                 Op::SizeOp(..)

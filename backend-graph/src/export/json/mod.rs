@@ -20,7 +20,7 @@ pub use schema::schema;
 /// What `format` says.
 const FORMAT: &str = "acc-graph";
 /// What `version` says. A document of another version has other fields or other meanings.
-const VERSION: u64 = 6;
+const VERSION: u64 = 7;
 
 /// Why a text is no graph.
 #[derive(thiserror::Error, Clone, PartialEq, Debug)]

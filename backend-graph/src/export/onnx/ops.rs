@@ -18,9 +18,23 @@ impl<'g> Exporter<'g> {
             Op::LaneLoop { on, space, init, captured, test, step, .. } => {
                 return self.lanes(*on, space, init, captured, test, step);
             }
-            Op::Sort(x) => {
+            Op::Sort { x, count, last } => {
                 let (name, ty) = (self.value(*x)?, self.scalar(*x));
-                return Ok(self.sorted(&name, ty));
+                let both = self.sorted(&name, ty);
+                let Some(count) = count else { return Ok(both) };
+                let count = self.value(*count)?;
+                let start = if *last {
+                    let n = self.w.extent(&name, -1);
+                    self.w.op2("Sub", &n, &count)
+                } else {
+                    self.w.int(0)
+                };
+                let (axis, zeros) = (self.rank(*x) as i64 - 1, [ty, T::I64].map(Lit::zero));
+                let cut = |(of, zero)| {
+                    let zero = self.w.literal(zero);
+                    self.w.range_of(of, axis, &start, &count, &zero)
+                };
+                return Ok(both.iter().zip(zeros).map(cut).collect());
             }
             Op::Fold { columns, combine } => return self.fold(columns, combine),
             Op::Scan { columns, combine } => return self.scan(columns, combine),
@@ -236,7 +250,7 @@ impl<'g> Exporter<'g> {
             | Op::If { .. }
             | Op::While { .. }
             | Op::LaneLoop { .. }
-            | Op::Sort(_)
+            | Op::Sort { .. }
             | Op::Fold { .. }
             | Op::Scan { .. }
             | Op::Fault { .. }

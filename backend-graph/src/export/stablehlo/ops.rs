@@ -155,9 +155,14 @@ impl<'g> Emitter<'g> {
                 let xs = self.tensors(xs)?;
                 one(self.w.concat(&xs, *axis as usize)?)
             }
-            Op::Sort(x) => {
+            Op::Sort { x, count, last } => {
                 let x = self.tensor(*x)?;
-                all(self.sorted(&x)?)
+                let both = self.sorted(&x)?;
+                let Some(count) = count else { return Ok(all(both)) };
+                let (axis, count) = (x.rank().saturating_sub(1), self.extent(*count)?);
+                let start = if *last { x.columns() - count } else { 0 };
+                let cut = |t: &Tensor| self.sliced(t, axis, &Size::Number(start), count, 1);
+                all(both.iter().map(cut).collect::<Result<_>>()?)
             }
             Op::Nonzero(x) => {
                 let x = self.tensor(*x)?;

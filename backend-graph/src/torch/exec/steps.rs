@@ -78,8 +78,8 @@ impl Run<'_> {
             }
             Op::Fold { columns, .. } => self.fold_rows(step, columns)?,
             Op::Scan { columns, .. } => self.scan_rows(step, columns)?,
-            Op::Sort(x) => {
-                let both = self.shared(&node.op, |run| run.sort(*x)).map_err(failed)?;
+            Op::Sort { x, count, last } => {
+                let both = self.shared(&node.op, |run| run.sort(*x, *count, *last)).map_err(failed)?;
                 let both = both.map(|t| self.charged(Rt::Tensor(t.into()), node));
                 self.define(step, both.into_iter().collect::<Result<_>>()?);
             }

@@ -30,7 +30,6 @@ use normalize::{Affine, normalize};
 use pool::Pool;
 use reduce::{arg_extreme, cumulative, exclusive, ordered, reduce, unordered};
 use softmax::softmax;
-use sort::sort;
 use tch::{Kind, Tensor};
 use views::{Positions, clamp, gather, iota, outside, pad, positions, select, slice, take, unfold};
 
@@ -179,7 +178,7 @@ impl Run<'_> {
                 let x = self.tensor(*x)?;
                 if x.numel() == 0 { Tensor::f_zeros([0i64; 0], (Kind::Bool, device))? } else { any(x)? }
             }
-            Op::Sort(_)
+            Op::Sort { .. }
             | Op::ReadBack(_)
             | Op::InBounds { .. }
             | Op::Divisor(_)
@@ -212,9 +211,13 @@ impl Run<'_> {
         place.filter(is_own).map(|p| Ok((self.tensor(p.of)?, p.fits))).transpose()
     }
 
-    /// A tensor sorted along its innermost axis, and the positions that the elements had.
-    pub(crate) fn sort(&self, x: Value) -> Result<[Tensor; 2]> {
-        sort(self.tensor(x)?, self.scalar(x))
+    /// A tensor sorted along its innermost axis, and the positions that the elements had; of each row so many, if that is said.
+    pub(crate) fn sort(&self, x: Value, count: Option<Value>, last: bool) -> Result<[Tensor; 2]> {
+        let (x, ty) = (self.tensor(x)?, self.scalar(x));
+        match count {
+            Some(count) => sort::some(x, ty, self.size(count)?, last),
+            None => sort::all(x, ty),
+        }
     }
 
     /// Whether the divisor of an operation is a literal, which then needs no guard unless it is -1.
