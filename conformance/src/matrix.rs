@@ -3,9 +3,12 @@
 //! Cells come from tests alone. A row passes on an executor if every test that names it passed there, at least one of
 //! them compared a value, and at least one saw an empty array or looked at a shape.
 
+use crate::cases::Outcome;
 use crate::components::{Component, Owed, Thesis, categories, components, edge_cases};
 use crate::executors::{Registered, State};
 use crate::suite::Test;
+use acc_core::Executor;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -55,30 +58,31 @@ pub struct Matrix {
     pub failures: Vec<(String, &'static str, String)>,
 }
 
-/// Runs every test on every executor that is there; `progress` is told each pair before it runs.
-pub fn run(tests: &[Test], executors: Vec<Registered>, mut progress: impl FnMut(&str, &str)) -> Matrix {
+/// Runs every test on every executor that is there, on as many threads as there are processors; `progress` is told of each run
+/// when it is done, and how many runs there are.
+pub fn run(tests: &[Test], executors: Vec<Registered>, progress: impl Fn(usize) + Sync) -> Matrix {
+    let runs: Vec<(&Test, usize, &dyn Executor)> = tests.iter().flat_map(|test| runs_of(test, &executors)).collect();
+    let outcomes: Vec<Outcome> = (runs.par_iter())
+        .map(|(test, _, executor)| {
+            let outcome = test.run(*executor);
+            progress(runs.len());
+            outcome
+        })
+        .collect();
     let mut rows: BTreeMap<String, Vec<Cell>> = BTreeMap::new();
     let mut failures = Vec::new();
-    for test in tests {
-        for (column, registered) in executors.iter().enumerate() {
-            let Some(executor) = registered.present() else { continue };
-            if !test.is_for(registered.name) {
-                continue;
-            }
-            progress(&test.name, registered.name);
-            let outcome = test.run(&**executor);
-            let passed = outcome.failures.is_empty();
-            for id in &test.rows {
-                let cells = rows.entry(id.clone()).or_insert_with(|| vec![Cell::default(); executors.len()]);
-                let cell = &mut cells[column];
-                cell.ran += 1;
-                cell.passed += usize::from(passed);
-                cell.value |= passed && outcome.value;
-                cell.shape |= passed && outcome.shape;
-            }
-            if !passed {
-                failures.push((test.name.clone(), registered.name, outcome.failures.join("\n")));
-            }
+    for ((test, column, _), outcome) in runs.iter().zip(outcomes) {
+        let passed = outcome.failures.is_empty();
+        for id in &test.rows {
+            let cells = rows.entry(id.clone()).or_insert_with(|| vec![Cell::default(); executors.len()]);
+            let cell = &mut cells[*column];
+            cell.ran += 1;
+            cell.passed += usize::from(passed);
+            cell.value |= passed && outcome.value;
+            cell.shape |= passed && outcome.shape;
+        }
+        if !passed {
+            failures.push((test.name.clone(), executors[*column].name, outcome.failures.join("\n")));
         }
     }
     let mut cells = |id: &str| rows.remove(id).unwrap_or_else(|| vec![Cell::default(); executors.len()]);
@@ -88,6 +92,15 @@ pub fn run(tests: &[Test], executors: Vec<Registered>, mut progress: impl FnMut(
         failures,
         executors,
     }
+}
+
+/// The executors that are there for a test, with their columns.
+fn runs_of<'a>(
+    test: &'a Test,
+    executors: &'a [Registered],
+) -> impl Iterator<Item = (&'a Test, usize, &'a dyn Executor)> {
+    let columns = executors.iter().enumerate().filter(|(_, e)| test.is_for(e.name));
+    columns.filter_map(move |(column, e)| Some((test, column, &**e.present()?)))
 }
 
 /// What stands before the cells of the executors in a line of the table: nothing, the category, its rows, the thesis.

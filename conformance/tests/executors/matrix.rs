@@ -89,7 +89,7 @@ fn permutations_combined_the_other_way(p: &Program) -> Program {
 #[test]
 fn every_component_and_edge_case_passes_on_every_executor() {
     let tests = suite::load(None).unwrap_or_else(|e| panic!("{e}"));
-    let matrix = matrix::run(&tests, executors::all(), |_, _| {});
+    let matrix = matrix::run(&tests, executors::all(), |_| {});
     let rows = matrix.to_text();
     let lines: Vec<&str> = rows.lines().filter(|l| l.contains("no ") || l.contains("FAILED ")).collect();
     assert!(matrix.complete(), "{}\n{}\n{}", lines.join("\n"), matrix.edge_summary(), matrix.summary());
@@ -126,7 +126,7 @@ fn a_fault_in_an_operation_makes_its_cell_red() {
             Registered { name: "interpreter", state: State::Present(Arc::new(Interpreter::new())) },
             Registered { name: "faulty", state: State::Present(Arc::new(faulty)) },
         ];
-        let matrix = matrix::run(&tests, executors, |_, _| {});
+        let matrix = matrix::run(&tests, executors, |_| {});
         let cell = |id: &str, column: usize| {
             let row = matrix.components.iter().find(|(c, _)| c.id == id).unwrap_or_else(|| panic!("no row {id}"));
             row.1[column]

@@ -11,7 +11,22 @@ pub(crate) enum ExtentFrom {
     One,
 }
 
+/// Through so many operations an extent is followed.
+const MAX_OPERATIONS: usize = 32;
+
 impl Builder {
+    /// The size that the extent of a tensor along an axis is, if that is known before the graph runs.
+    pub(crate) fn known_extent(&self, mut x: Value, mut axis: usize) -> Option<Value> {
+        for _ in 0..MAX_OPERATIONS {
+            match self.extent_from(x, axis)? {
+                ExtentFrom::Operand(of, along) => (x, axis) = (of, along),
+                ExtentFrom::Size(size) => return Some(size),
+                ExtentFrom::One => return None,
+            }
+        }
+        None
+    }
+
     /// What the extent of a tensor along an axis is, as far as one operation says; none if it is known only when the graph
     /// runs.
     pub(crate) fn extent_from(&self, v: Value, axis: usize) -> Option<ExtentFrom> {

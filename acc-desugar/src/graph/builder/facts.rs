@@ -3,6 +3,7 @@
 use super::Builder;
 use crate::graph::{Op, Type, Value};
 use acc_core::data::Lit;
+use std::collections::HashSet;
 
 /// A set of axes, as bits.
 pub(crate) type AxisSet = u32;
@@ -15,13 +16,13 @@ pub(super) struct Facts {
     pub(super) full: Vec<AxisSet>,
     /// Whether computing a value can neither fail nor be seen, nor take forever.
     pub(super) total: Vec<bool>,
-    /// Whether a value is a result of a sort of which parts of rows are all that is read.
-    pub(super) read_in_parts: Vec<bool>,
+    /// The results of sorts of which parts of rows are all that is read.
+    read_in_parts: HashSet<Value>,
 }
 
 impl Facts {
     pub(super) fn of(types: &[Type]) -> Facts {
-        let mut facts = Facts { axes: Vec::new(), full: Vec::new(), total: Vec::new(), read_in_parts: Vec::new() };
+        let mut facts = Facts { axes: Vec::new(), full: Vec::new(), total: Vec::new(), read_in_parts: HashSet::new() };
         types.iter().for_each(|t| facts.push(t));
         facts
     }
@@ -31,7 +32,6 @@ impl Facts {
         self.axes.push(all_axes(ty));
         self.full.push(0);
         self.total.push(true);
-        self.read_in_parts.push(false);
     }
 
     /// Says of a value what is known of the axes of another one.
@@ -180,11 +180,11 @@ impl Builder {
 
     /// Whether parts of rows are all that is read of the results of a sort, one of which this is.
     pub(crate) fn is_read_in_parts(&self, v: Value) -> bool {
-        self.facts.read_in_parts[v.index()]
+        self.facts.read_in_parts.contains(&v)
     }
 
-    pub(crate) fn set_read_in_parts(&mut self, v: Value) {
-        self.facts.read_in_parts[v.index()] = true;
+    pub(crate) fn set_read_in_parts(&mut self, sorts: HashSet<Value>) {
+        self.facts.read_in_parts = sorts;
     }
 
     /// Whether computing a value can neither fail nor be seen, nor take forever: it may be done though nobody needs it.

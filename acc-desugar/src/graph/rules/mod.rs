@@ -37,7 +37,7 @@ const RULES: &[&[(&str, Rule)]] = &[
         ("contract", contract::rule),
         ("factors", factors::rule),
         ("bags", bags::rule),
-        ("selections", selections::rule),
+        (selections::NAME, selections::rule),
     ],
     &[("windows", windows::rule), ("pools", pools::rule)],
 ];
@@ -47,19 +47,21 @@ const NODES_BETWEEN_CHECKS: u32 = 512;
 
 pub(crate) fn pass(graph: Graph, settings: &Settings<'_>) -> Result<Graph, Error> {
     RULES.iter().try_fold(graph, |graph, rules| {
-        let on = rules.iter().filter(|(name, _)| settings.rules.on(name));
-        rewritten(graph, on.map(|(_, rule)| *rule).collect(), settings)
+        let on = rules.iter().copied().filter(|(name, _)| settings.rules.on(name));
+        rewritten(graph, on.collect(), settings)
     })
 }
 
-fn rewritten(graph: Graph, rules: Vec<Rule>, settings: &Settings<'_>) -> Result<Graph, Error> {
+fn rewritten(graph: Graph, rules: Vec<(&str, Rule)>, settings: &Settings<'_>) -> Result<Graph, Error> {
     if rules.is_empty() {
         return Ok(graph);
     }
     let Graph { types, body, sources } = graph;
     let (mut b, limits) = (Builder::of(types, sources), settings.limits);
-    selections::mark(&mut b, &body);
-    let mut r = Rewriter { b, rules, replaced: HashMap::new(), limits, nodes: 0, stopped: None };
+    if rules.iter().any(|(name, _)| *name == selections::NAME) {
+        selections::mark(&mut b, &body);
+    }
+    let mut r = Rewriter { b, rules: rules.into_iter().map(|(_, rule)| rule).collect(), replaced: HashMap::new(), limits, nodes: 0, stopped: None };
     let body = r.body(body);
     match r.stopped {
         Some(e) => Err(e),

@@ -1,8 +1,11 @@
 //! Sorts of which only the first or last elements of each row are read, as the least of an array and where they are.
 
-use crate::graph::builder::{Builder, ExtentFrom};
+use crate::graph::builder::Builder;
 use crate::graph::{Body, Op, SizeOp, Value};
 use std::collections::{HashMap, HashSet};
+
+/// The name of the rule, which needs what [`mark`] finds.
+pub(super) const NAME: &str = "selections";
 
 /// A slice of sorted rows that has their first or last elements is what a sort finds that looks for no more than these.
 pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
@@ -26,7 +29,7 @@ pub(super) fn rule(b: &mut Builder, op: &Op) -> Option<Value> {
 
 /// Whether a range of an axis ends where the axis does.
 fn is_end(b: &Builder, x: Value, axis: usize, start: Value, len: Value) -> bool {
-    let Some(extent) = extent(b, x, axis) else { return false };
+    let Some(extent) = b.known_extent(x, axis) else { return false };
     let mut sum = Sum::default();
     for (size, times) in [(start, 1), (len, 1), (extent, -1)] {
         sum.add(b, size, times, MAX_SIZE_DEPTH);
@@ -34,20 +37,6 @@ fn is_end(b: &Builder, x: Value, axis: usize, start: Value, len: Value) -> bool 
     sum.constant == 0 && sum.terms.values().all(|times| *times == 0)
 }
 
-/// The size that an extent is, if it is known before the graph runs.
-fn extent(b: &Builder, mut x: Value, mut axis: usize) -> Option<Value> {
-    for _ in 0..MAX_VIEWS {
-        match b.extent_from(x, axis)? {
-            ExtentFrom::Operand(of, along) => (x, axis) = (of, along),
-            ExtentFrom::Size(size) => return Some(size),
-            ExtentFrom::One => return None,
-        }
-    }
-    None
-}
-
-/// Through so many operations an extent is followed.
-const MAX_VIEWS: usize = 16;
 /// So deep sums of sizes are looked into.
 const MAX_SIZE_DEPTH: u32 = 8;
 
@@ -86,9 +75,7 @@ pub(super) fn mark(b: &mut Builder, body: &Body) {
     let mut sorts = Sorts::default();
     sorts.body(b, body);
     let Sorts { sort, read_whole } = sorts;
-    for (v, _) in sort.into_iter().filter(|(_, sort)| !read_whole.contains(sort)) {
-        b.set_read_in_parts(v);
-    }
+    b.set_read_in_parts(sort.into_iter().filter(|(_, sort)| !read_whole.contains(sort)).map(|(v, _)| v).collect());
 }
 
 #[derive(Default)]

@@ -6,7 +6,7 @@
 
 use super::views::varying;
 use crate::analysis::contraction::Axes;
-use crate::graph::builder::{Builder, ExtentFrom, Windows};
+use crate::graph::builder::{Builder, Windows};
 use crate::graph::{Numbers, Op, SizeOp, Value, Values};
 use acc_core::data::{Prim, ScalarType};
 use acc_core::ir::PrimOp;
@@ -128,7 +128,7 @@ impl Viewed {
                         _ => return false,
                     }
                 }
-                let extent = extent(b, *x, axis);
+                let extent = b.known_extent(*x, axis);
                 let window = Along::Window { start: *start, terms, padded: *padded, extent };
                 self.along.splice(axis..end, [window]);
                 self.value = *x;
@@ -465,16 +465,4 @@ impl Viewed {
         let value = b.transpose(value, &order);
         Some((b.reshape(value, &shape), extents))
     }
-}
-
-/// The extent of a tensor along an axis, if it is known.
-fn extent(b: &Builder, mut x: Value, mut axis: usize) -> Option<Value> {
-    for _ in 0..MAX_VIEWS {
-        match b.extent_from(x, axis)? {
-            ExtentFrom::Size(n) => return Some(n),
-            ExtentFrom::Operand(y, k) => (x, axis) = (y, k),
-            ExtentFrom::One => return None,
-        }
-    }
-    None
 }

@@ -27,7 +27,12 @@ pub fn main(args: &Args) -> crate::Outcome {
             "there is no test program in {folder}\n  help: test programs are files whose names end in .acc"
         ));
     }
-    let matrix = matrix::run(&tests, executors::all(), |_, _| {});
+    let bar = indicatif::ProgressBar::new(0);
+    let matrix = matrix::run(&tests, executors::all(), |runs| {
+        bar.set_length(runs as u64);
+        bar.inc(1);
+    });
+    bar.finish_and_clear();
     if let Some(path) = &args.json {
         write_file(path, format!("{:#}\n", matrix.to_json()).as_bytes())?;
     }
