@@ -106,8 +106,10 @@ const MAX_ROUNDS: usize = 4;
 
 const SIMPLIFICATIONS: &[Pass] = &[
     part("bounds", "comparisons of coordinates with the bounds of their axes go", simplify::bounds::pass),
+    part("conditions", "bounds that a condition keeps go from its branches", simplify::conditions::pass),
     part("rewrite", "local rules", simplify::rewrite::pass),
     part("hoist", "invariants leave loops", simplify::hoist::pass),
+    part("hoist_arrays", "arrays that no step changes are made before a loop", simplify::hoist_arrays::pass),
     part("dead_scalars", "unused scalar values go", simplify::dead_scalars::pass),
     part("aliases", "arrays that are other ones go", simplify::aliases::pass),
     part("common", "array operations done before are not done again", simplify::common::pass),

@@ -60,6 +60,7 @@ const fn graph_rule(name: &'static str, what: &'static str) -> Rule {
 /// All rules.
 pub const RULES: &[Rule] = &[
     rule("bounds", "a coordinate is at least 0 and less than the extent of its axis"),
+    rule("conditions", "in a branch, what its condition says of integers holds"),
     rule("constants", "operations on literals are computed"),
     rule("identities", "x + 0, x * 1, - - x, x & x and other identities that are exact"),
     rule("selects", "a choice between equal sides, by a constant, or of boolean literals"),

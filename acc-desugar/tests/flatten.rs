@@ -198,6 +198,23 @@ fn narrow_counters_of_loops_over_arrays_are_sizes() {
     has(&counted(sum.the()), &[("while", 1), ("read_back", 0), ("cast", 1)]);
 }
 
+/// The state has the extents that it has before the loop, so that positions that wrap around, or a step's own, are in bounds.
+#[test]
+fn extents_that_no_step_changes_are_those_before_the_loop() {
+    let cells = matrix();
+    let (rows, columns) = cells.shape();
+    let stepped = aiterate(9, &cells, |cells| {
+        generate((rows, columns), |(i, j)| {
+            cells.index(((i + rows - 1) % rows, j)) + cells.index((i, (j + 1) % columns))
+        })
+    });
+    let g = graph(stepped);
+    has(&g, &[("while", 1), ("concat", 2), ("take", 0), ("gather", 0), ("in_bounds", 0), ("outside", 0)]);
+    // Those that a step changes are its own.
+    let halved = aiterate(2, floats(), |xs| generate(xs.length() / 2, |i| xs.index(i)));
+    has(&graph(halved), &[("while", 1), ("outside", 1)]);
+}
+
 #[test]
 fn a_loop_that_adds_up_is_a_reduction() {
     let add_up = |n: Exp<i64>, f: &dyn Fn(Exp<i64>) -> Exp<f32>| {

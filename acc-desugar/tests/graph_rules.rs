@@ -248,17 +248,24 @@ fn products_of_three_factors_are_chains() {
 #[test]
 fn filters_as_loops_are_convolutions() {
     let (xs, h) = (use_(&Vector::from([1.0f32, 2.0, 3.0])), use_(&Vector::from([1.0f32, 0.5])));
-    let filtered = xs.imap(|i, _| {
-        let taps = while_(
-            (lift(0i64), lift(0.0f32)),
-            |(k, _)| k.lt(h.length()),
-            |(k, sum)| (k + 1, sum + (i - k).ge(0).then_else(xs.index(i - k) * h.index(k), 0.0f32)),
-        );
-        taps.1
-    });
-    let g = graph(&filtered.into_acc().program().unwrap().program, &Rules::all(), Faults::Detect);
-    assert_eq!(count(&g, |op| matches!(op, Op::Convolve { .. })), 1);
-    assert_eq!(count(&g, |op| matches!(op, Op::Gather(..) | Op::Take { .. })), 0);
+    // Also with bounds that the condition keeps.
+    let kept = |i: Exp<i64>| i.max(0).min(xs.length() - 1);
+    for position in [&|i| i, &kept as &dyn Fn(Exp<i64>) -> Exp<i64>] {
+        let filtered = xs.imap(|i, _| {
+            let taps = while_(
+                (lift(0i64), lift(0.0f32)),
+                |(k, _)| k.lt(h.length()),
+                |(k, sum)| {
+                    let inside = (i - k).ge(0).and((i - k).lt(xs.length()));
+                    (k + 1, sum + inside.then_else(xs.index(position(i - k)) * h.index(k), 0.0f32))
+                },
+            );
+            taps.1
+        });
+        let g = graph(&filtered.into_acc().program().unwrap().program, &Rules::all(), Faults::Detect);
+        assert_eq!(count(&g, |op| matches!(op, Op::Convolve { .. })), 1);
+        assert_eq!(count(&g, |op| matches!(op, Op::Gather(..) | Op::Take { .. })), 0);
+    }
 }
 
 /// The library's convolutions and pools with windows beyond the edges: their checks and halved margins hide nothing.

@@ -90,6 +90,16 @@ fn rows_are_reduced_and_normalised_in_blocks() {
     assert_eq!(of(&times(then, 0), "normalize"), 1);
 }
 
+/// A product of matrices is one, however large the product of its operands would be.
+#[test]
+fn products_of_matrices_are_whole() {
+    let m = |n: usize, k: usize| generate((n, k), |(i, j)| ((i * 7 + j * 5) % 9).to::<f32>()).compute();
+    let product = m(200, 8).matmul(m(8, 40)).imap(|(i, j), x| j.le(i).then_else(x * 0.5, 0.0f32));
+    let times = times(product.map(|x| ((x + 1.0) * x - 2.0) * x), 4096);
+    assert_eq!(of(&times, "contract"), 1);
+    assert!(of(&times, "where") > 1);
+}
+
 #[test]
 fn what_several_blocks_read_stays_whole() {
     let table = use_(&Vector::from((0..77).map(|x| x * x).collect::<Vec<i64>>()));

@@ -71,7 +71,8 @@ impl Choice {
             let (p, args) = prim(f, chosen_by(f, later, earlier)?)?;
             let leaf = later.iter().position(|v| args.contains(v))?;
             let (best, ties) = better(f, negated(p)?, args, [earlier[leaf], later[leaf]])?;
-            return Some(Choice { leaf, best, ties, nans: Nans::Yield });
+            let nans = if f.ty(later[leaf]).is_float() { Nans::Yield } else { Nans::Lose };
+            return Some(Choice { leaf, best, ties, nans });
         };
         if let Some((p, [x, y])) = prim(f, test)
             && let Some(leaf) = later.iter().position(|v| *v == x || *v == y)

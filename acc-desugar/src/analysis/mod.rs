@@ -9,4 +9,5 @@ pub(crate) mod extents;
 pub mod operators;
 pub(crate) mod readers;
 pub mod segmented_operator;
+pub(crate) mod total;
 pub(crate) mod transposition;

@@ -79,9 +79,13 @@ pub(crate) struct Flattener<'a> {
 impl Flattener<'_> {
     /// Adds an array parameter to the innermost body; elements of its shape may certainly have so many bytes.
     pub(crate) fn array_param(&mut self, a: ArrayId, bytes: usize) {
-        let ty = self.program.ty(a);
-        let values = self.b.params(&flat_types(ty));
-        let flat = self.flat_of(ty, &values);
+        let values = self.b.params(&flat_types(self.program.ty(a)));
+        self.define_param(a, &values, bytes);
+    }
+
+    /// Says which values a parameter of the innermost body is.
+    pub(crate) fn define_param(&mut self, a: ArrayId, values: &[Value], bytes: usize) {
+        let flat = self.flat_of(self.program.ty(a), values);
         if !flat.columns.is_empty() {
             self.scope.note_shape(&self.b, &flat.shape, bytes);
         }

@@ -1,10 +1,10 @@
 //! Walking graphs: what operations use and define.
 
-use super::{Body, FaultKind, Flags, Node, Numbers, PadMode, ReduceOp, ScatterMode, SizeOp, Value, Values};
+use super::{Body, FaultKind, Flags, Node, Numbers, Op, PadMode, ReduceOp, ScatterMode, SizeOp, Value, Values};
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayType, PrimOp};
 use smallvec::SmallVec;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A field of an operation: values, bodies, or neither.
@@ -119,6 +119,25 @@ impl Body {
             }
             out.extend(&n.results);
         }
+    }
+
+    /// Of a loop's step: the positions of the values in the state that each step passes on, apart from checks, whether as they
+    /// came or as they were before the loop, by `origin`.
+    pub(crate) fn passed_on(&self, init: &[Value], origin: impl Fn(Value) -> Value) -> Vec<usize> {
+        let mut checked = HashMap::new();
+        for n in &self.nodes {
+            if let Op::Checked { values, .. } | Op::Trace { values, .. } = &n.op {
+                checked.extend(n.results.iter().copied().zip(values.iter().copied()));
+            }
+        }
+        let is_passed = |k: &usize| {
+            let mut v = self.results[*k];
+            while let Some(inner) = checked.get(&v) {
+                v = *inner;
+            }
+            v == self.params[*k] || origin(v) == origin(init[*k])
+        };
+        (0..init.len()).filter(is_passed).collect()
     }
 
     /// For each node whether the body's results certainly need it. The others are evaluated on demand.

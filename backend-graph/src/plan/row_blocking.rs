@@ -22,7 +22,7 @@ pub(crate) struct Group {
     pub(crate) results: Vec<(Value, Vec<Dim>)>,
     /// How many rows there are.
     pub(crate) rows: Dim,
-    /// The shapes that values have, with the bytes of an element.
+    /// The shapes that tensors have which its steps make, with the bytes of an element.
     pub(crate) shapes: Vec<(Vec<Dim>, u64)>,
     /// What its steps compute, or move.
     launched: Vec<Value>,
@@ -58,12 +58,18 @@ pub(super) fn arrange(graph: &mut Graph) -> HashMap<Value, Group> {
     let mut found = HashMap::new();
     let body = std::mem::take(&mut graph.body);
     let mut repeated = HashSet::new();
-    body.visit(&mut |n: &Node| {
-        if let Op::Broadcast(x, _) = &n.op
-            && shapes.get(*x).first() == Some(&Extent::Const(1))
-        {
+    body.visit(&mut |n: &Node| match &n.op {
+        Op::Broadcast(x, _) if shapes.get(*x).first() == Some(&Extent::Const(1)) => {
             repeated.extend(n.results.iter().copied());
         }
+        Op::Checked { values, .. } => {
+            let same = n.results.iter().zip(values).filter(|(_, v)| repeated.contains(*v)).map(|(r, _)| *r);
+            repeated.extend(same.collect::<Values>());
+        }
+        op if keeps_rows(op) && op.operands().first().is_some_and(|x| repeated.contains(x)) => {
+            repeated.extend(n.results.iter().copied());
+        }
+        _ => {}
     });
     graph.body = Arranger { graph, shapes: &shapes, repeated, found: &mut found }.body(body, &HashSet::new()).0;
     found
@@ -71,6 +77,16 @@ pub(super) fn arrange(graph: &mut Graph) -> HashMap<Value, Group> {
 
 fn is_view(op: &Op) -> bool {
     matches!(op, Op::InsertAxes(..) | Op::Transpose(..) | Op::Broadcast(..) | Op::Slice { .. } | Op::Select { .. })
+}
+
+/// Whether an operation is a view each of whose rows is one of a row of its operand.
+fn keeps_rows(op: &Op) -> bool {
+    match op {
+        Op::Transpose(_, axes) => axes.first() == Some(&0),
+        Op::InsertAxes(_, axes) => axes.first() != Some(&0),
+        Op::Select { axis, .. } => *axis > 0,
+        op => is_view(op),
+    }
 }
 
 struct Arranger<'a> {
@@ -96,6 +112,8 @@ struct Open {
     nodes: Vec<Node>,
     /// The first result of each unconditional node.
     results: Vec<Value>,
+    /// Those whose shapes tensors have that it makes.
+    made: Vec<Value>,
     launched: Vec<Value>,
     inner: usize,
     rows: Option<Extent>,
@@ -276,7 +294,8 @@ impl Arranger<'_> {
                 return;
             }
         }
-        for r in &n.results {
+        let made = made(&n);
+        for r in n.results.iter().chain(&made) {
             for e in self.shapes.get(*r) {
                 let known = match e {
                     Extent::Const(n) => Some(Dim::Const(*n)),
@@ -294,6 +313,7 @@ impl Arranger<'_> {
         }
         open.inner += self.made_inside(&n.op);
         open.results.extend(n.results.first());
+        open.made.extend(made);
         open.take(n);
     }
 
@@ -328,17 +348,14 @@ impl Arranger<'_> {
         let dims =
             |v: &Value| -> Option<Vec<Dim>> { self.shapes.get(*v).iter().map(|e| open.dims.get(e).copied()).collect() };
         let mut shapes: Vec<(Vec<Dim>, u64)> = Vec::new();
-        let mut results = Vec::new();
-        for r in &open.results {
-            let shape = dims(r)?;
-            if let Type::Tensor { scalar, .. } = self.graph.ty(*r) {
-                let bytes = scalar.size() as u64;
-                if !shapes.iter().any(|(known, wide)| *known == shape && *wide >= bytes) {
-                    shapes.push((shape.clone(), bytes));
-                }
-                results.push((*r, shape));
+        for v in &open.made {
+            let Type::Tensor { scalar, .. } = self.graph.ty(*v) else { return None };
+            let (shape, bytes) = (dims(v)?, scalar.size() as u64);
+            if !shapes.iter().any(|(known, wide)| *known == shape && *wide >= bytes) {
+                shapes.push((shape, bytes));
             }
         }
+        let results = open.results.iter().map(|r| Some((*r, dims(r)?))).collect::<Option<_>>()?;
         let mut cut: Vec<Value> = open.cut.into_iter().collect();
         cut.sort_unstable();
         let rows = *open.dims.get(&open.rows?)?;
@@ -351,6 +368,16 @@ impl Arranger<'_> {
             launched: open.launched,
             inner: open.inner,
         })
+    }
+}
+
+/// The values of an operation whose shapes tensors have that it makes: none of a view.
+fn made(n: &Node) -> Values {
+    match &n.op {
+        // Rows with rows are multiplied before they are added up.
+        Op::Contract { left, right, .. } => smallvec![*left, *right],
+        op if is_view(op) => Values::new(),
+        _ => n.results.first().copied().into_iter().collect(),
     }
 }
 

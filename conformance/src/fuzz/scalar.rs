@@ -187,7 +187,9 @@ impl Generator {
                     c = self.define(T::Bool, r, format!("and({c}, {both})"));
                 }
                 let (mut then, mut else_) = (r.inner(&[]), r.inner(&[]));
-                let x = self.define(ty, &mut then, read(&index));
+                let position =
+                    if self.choices.chance(30) { self.brought_inside(&mut then, &a.name, &index) } else { index };
+                let x = self.define(ty, &mut then, read(&position));
                 let y = self.value(ty, &mut else_, arrays);
                 self.define(ty, r, format!("if {c} {} else {}", then.close(&[x]), else_.close(&[y])))
             }
@@ -209,6 +211,16 @@ impl Generator {
                 self.define(ty, r, format!("if {c} {} else {}", then.close(&[x]), else_.close(&[y])))
             }
         }
+    }
+
+    /// Positions no less than 0 and less than the extents of an array.
+    fn brought_inside(&mut self, r: &mut Region, array: &str, index: &[String]) -> Vec<String> {
+        let inside = index.iter().enumerate().map(|(k, i)| {
+            let last = self.define(T::I64, r, format!("sub(extent({array}, {k}), 1i64)"));
+            let above = self.define(T::I64, r, format!("max({i}, 0i64)"));
+            self.define(T::I64, r, format!("min({above}, {last})"))
+        });
+        inside.collect()
     }
 
     fn converted(&mut self, ty: T, r: &mut Region, arrays: &[ArrayVar]) -> String {

@@ -10,6 +10,15 @@ use crate::graph::{Body, Type, Value};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Region, ScalarOp};
 
+/// What is known of each value of a loop's state.
+#[derive(Clone, PartialEq)]
+struct State {
+    /// Whether it is a size that holds a number.
+    hosted: Vec<bool>,
+    /// The extent before the loop, if it is one that no step changes.
+    same: Vec<Option<Value>>,
+}
+
 impl Flattener<'_> {
     pub(crate) fn array_loop(
         &mut self,
@@ -18,21 +27,25 @@ impl Flattener<'_> {
         step: &Block,
         results: &[ArrayId],
     ) -> Vec<Flat> {
-        // Which values of the state are sizes that hold a number.
-        let mut hosted: Vec<bool> =
-            init.iter().zip(&step.results).flat_map(|(a, next)| self.may_stay(*a, next, step)).collect();
+        let before = self.scope.values(init);
+        let types: Vec<Type> = results.iter().flat_map(|a| flat_types(self.program.ty(*a))).collect();
+        // What is assumed at first, and given up where a step shows that it does not hold.
+        let mut state = State {
+            hosted: init.iter().zip(&step.results).flat_map(|(a, next)| self.may_stay(*a, next, step)).collect(),
+            same: before.iter().zip(&types).map(|(v, ty)| (*ty == Type::Size).then_some(*v)).collect(),
+        };
         let (step_body, test_body) = loop {
-            let (step_body, mut known) = self.state_body(step, &hosted);
-            if known == hosted {
-                let test_body = self.test_body(test, &hosted);
-                if !self.tests_narrow(&test_body, init, &mut known) {
+            let (step_body, mut known) = self.state_body(step, &state);
+            if known == state {
+                let test_body = self.test_body(test, &state);
+                if !self.tests_narrow(&test_body, init, &mut known.hosted) {
                     break (step_body, test_body);
                 }
             }
-            hosted = known;
+            state = known;
         };
-        let state = self.scope.values(init);
-        let state: Vec<Value> = state
+        let State { hosted, same } = state;
+        let before: Vec<Value> = before
             .into_iter()
             .zip(&hosted)
             .map(
@@ -41,15 +54,25 @@ impl Flattener<'_> {
                 },
             )
             .collect();
-        let values = self.b.while_(&state, test_body, step_body);
-        let types: Vec<Type> = results.iter().flat_map(|a| flat_types(self.program.ty(*a))).collect();
+        let values = self.b.while_(&before, test_body, step_body);
         let values: Vec<Value> = values
             .iter()
             .zip(types)
-            .zip(&hosted)
-            .map(|((v, ty), host)| self.indices.unhosted(&mut self.b, *v, ty, *host))
+            .zip(hosted.iter().zip(&same))
+            .map(|((v, ty), (host, same))| self.of_state(*v, ty, *host, *same))
             .collect();
         self.split(results, &values)
+    }
+
+    /// A value of the state in the form that it has outside of the loop.
+    fn of_state(&mut self, v: Value, ty: Type, hosted: bool, same: Option<Value>) -> Value {
+        match same {
+            Some(before) => {
+                self.b.set_same(v, before);
+                before
+            }
+            None => self.indices.unhosted(&mut self.b, v, ty, hosted),
+        }
     }
 
     /// For each value of an array of the state whether the host may compute it, judging by how a step computes it.
@@ -84,38 +107,34 @@ impl Flattener<'_> {
     }
 
     /// Adds the parameters of a block to the innermost body.
-    fn state_params(&mut self, params: &[ArrayId], hosted: &[bool]) {
-        let mut hosted = hosted.iter();
+    fn state_params(&mut self, params: &[ArrayId], state: &State) {
+        let mut known = state.hosted.iter().zip(&state.same);
         for &p in params {
             let ty = self.program.ty(p).clone();
-            let own: Vec<bool> = hosted.by_ref().take(flat_types(&ty).len()).copied().collect();
-            if !own.contains(&true) {
-                self.array_param(p, ty.elt.size());
-                continue;
-            }
             let mut values = Vec::new();
-            for (ty, host) in flat_types(&ty).into_iter().zip(own) {
-                let v = self.b.param(if host { Type::Size } else { ty });
-                values.push(self.indices.unhosted(&mut self.b, v, ty, host));
+            for (ty, (host, same)) in flat_types(&ty).into_iter().zip(known.by_ref()) {
+                let v = self.b.param(if *host { Type::Size } else { ty });
+                values.push(self.of_state(v, ty, *host, *same));
             }
-            let flat = self.flat_of(&ty, &values);
-            self.scope.define(p, flat);
-            self.scope.eager.insert(p);
+            self.define_param(p, &values, ty.elt.size());
         }
     }
 
-    /// The body of a step, and which of the values that are to be sizes are.
-    fn state_body(&mut self, step: &Block, hosted: &[bool]) -> (Body, Vec<bool>) {
-        let mut known = hosted.to_vec();
+    /// The body of a step, and what holds of the state after it of what is assumed before.
+    fn state_body(&mut self, step: &Block, state: &State) -> (Body, State) {
+        let mut known = state.clone();
         let body = self.body_with(
             step,
-            |this| this.state_params(&step.params, hosted),
+            |this| this.state_params(&step.params, state),
             |this, results| {
-                for (v, host) in results.iter_mut().zip(&mut known).filter(|(_, host)| **host) {
+                for (v, host) in results.iter_mut().zip(&mut known.hosted).filter(|(_, host)| **host) {
                     match this.b.known_after_checks(*v) {
                         Some(size) => *v = size,
                         None => *host = false,
                     }
+                }
+                for (v, same) in results.iter().zip(&mut known.same) {
+                    *same = same.filter(|before| this.b.is_same_size(*v, *before));
                 }
             },
         );
@@ -123,10 +142,10 @@ impl Flattener<'_> {
     }
 
     /// The test of a loop: yields its one element.
-    fn test_body(&mut self, test: &Block, hosted: &[bool]) -> Body {
+    fn test_body(&mut self, test: &Block, state: &State) -> Body {
         self.body_with(
             test,
-            |this| this.state_params(&test.params, hosted),
+            |this| this.state_params(&test.params, state),
             |this, results| {
                 // A rank-0 array has no extents and, of `bool`, one column.
                 results.truncate(1);

@@ -20,10 +20,10 @@ pub(crate) fn comparable(b: &mut Builder, choice: Choice, key: Value) -> Value {
     b.where_(nan, worst, key)
 }
 
-/// Whether elements are no numbers, if those that come first stay.
-fn stays(b: &mut Builder, choice: Choice, first: Value) -> Option<Value> {
-    let loses = b.scalar(first).is_float() && choice.nans == Nans::Lose;
-    loses.then(|| b.prim(PrimOp::IsNanP, &[first]))
+/// Whether elements are no numbers, if those that come first stay, or last.
+fn stays(b: &mut Builder, choice: Choice, end: Value) -> Option<Value> {
+    let stays = b.scalar(end).is_float() && choice.nans != Nans::Win;
+    stays.then(|| b.prim(PrimOp::IsNanP, &[end]))
 }
 
 /// The elements that rows of `n` elements keep, of which there is one.
@@ -105,34 +105,63 @@ impl Flattener<'_> {
         let (outer, n) = innermost(&from.shape);
         let (axis, key) = (outer.len() as u32, from.columns[choice.leaf]);
         let b = &mut self.b;
-        let counted = comparable(b, choice, key);
-        let best = b.segment_reduce(choice.best, counted, None, offsets, full);
         let (zero, one) = (b.size(0), b.size(1));
         let all_offsets = b.extent(offsets, 0);
         let count = b.size_op(SizeOp::Sub, all_offsets, one);
         let places = b.size_op(SizeOp::Add, n, one);
         let slots = b.size_op(SizeOp::Add, all_offsets, one);
+        let bounds = offsets;
 
         // How many offsets are at or before an element: 0 before all segments, and one more than there are behind them.
-        let offsets = b.in_bounds(offsets, places, true);
+        let offsets = b.in_bounds(bounds, places, true);
         let (none, each) = (b.constant(0i64.lit()), b.constant(1i64.lit()));
         let (none_of_all, each_of_all) = (b.full(none, &[places]), b.full(each, &[all_offsets]));
         let marks = b.scatter(none_of_all, offsets, each_of_all, ScatterMode::Combine(ReduceOp::Sum));
         let numbers = b.cumulative(ReduceOp::Sum, marks);
         let numbers = b.slice(numbers, 0, zero, n, 1);
 
-        // Which elements are as good as the best one of their segment.
+        // For each element the greatest or least number of its segment.
         let mut shape = outer.clone();
         shape.push(one);
-        let worst = b.constant(choice.best.neutral(b.scalar(key)));
-        let beside = b.full(worst, &shape);
-        let best = b.concat(&[beside, best, beside], axis);
-        let of_each = b.take(best, axis, numbers);
-        let mut good = b.prim(PrimOp::EqP, &[key, of_each]);
-        if b.scalar(key).is_float() && choice.nans == Nans::Win {
-            let nan = b.prim(PrimOp::IsNanP, &[key]);
-            good = b.prim(PrimOp::OrP, &[good, nan]);
-        }
+        let extreme = |b: &mut Builder, of: ReduceOp, x: Value| {
+            let worst = b.constant(of.neutral(b.scalar(x)));
+            let beside = b.full(worst, &shape);
+            let best = b.segment_reduce(of, x, None, bounds, full);
+            let best = b.concat(&[beside, best, beside], axis);
+            b.take(best, axis, numbers)
+        };
+        // Where one that is no number takes any place and keeps none, the elements behind the last such are compared.
+        let yields = b.scalar(key).is_float() && choice.nans == Nans::Yield;
+        let behind = yields.then(|| {
+            let (nan, positions) = (b.prim(PrimOp::IsNanP, &[key]), b.iota(n));
+            let positions = b.insert_axes(positions, (0..axis).collect());
+            let before_all = b.constant((-1i64).lit());
+            let places = b.where_(nan, positions, before_all);
+            let last = extreme(b, ReduceOp::Max, places);
+            b.prim(PrimOp::GtP, &[positions, last])
+        });
+        let counted = comparable(b, choice, key);
+        // Which elements are as good as the best one of their segment.
+        let good = match behind {
+            Some(behind) => {
+                let worst = b.constant(choice.best.neutral(b.scalar(key)));
+                let counted = b.where_(behind, counted, worst);
+                let of_each = extreme(b, choice.best, counted);
+                let equal = b.prim(PrimOp::EqP, &[key, of_each]);
+                b.and(equal, behind)
+            }
+            None => {
+                let of_each = extreme(b, choice.best, counted);
+                b.prim(PrimOp::EqP, &[key, of_each])
+            }
+        };
+        let good = match choice.nans {
+            Nans::Win if b.scalar(key).is_float() => {
+                let nan = b.prim(PrimOp::IsNanP, &[key]);
+                b.prim(PrimOp::OrP, &[good, nan])
+            }
+            _ => good,
+        };
 
         // The last one of these that is put into its segment's place stays.
         let rows = b.product(&outer);
@@ -158,12 +187,14 @@ impl Flattener<'_> {
         let kept = b.reshape(kept, &[rows, slots]);
         let mut at = b.slice(kept, 1, one, count, 1);
         let flat: Vec<Value> = from.columns.iter().map(|c| b.reshape(*c, &[all])).collect();
-        let starts = b.slice(offsets, 0, zero, count, 1);
-        let starts = b.clamp(starts, n);
-        let starts = in_row(b, starts, n);
-        let first = b.gather(flat[choice.leaf], starts);
-        if let Some(stays) = stays(b, choice, first) {
-            at = b.where_(stays, starts, at);
+        // The element that stays if it is no number: the first one of a segment, or the last.
+        let ends = b.slice(offsets, 0, if yields { one } else { zero }, count, 1);
+        let ends = if yields { b.prim(PrimOp::SubP, &[ends, each]) } else { ends };
+        let ends = b.clamp(ends, n);
+        let ends = in_row(b, ends, n);
+        let end = b.gather(flat[choice.leaf], ends);
+        if let Some(stays) = stays(b, choice, end) {
+            at = b.where_(stays, ends, at);
         }
         shape.pop();
         shape.push(count);

@@ -1,7 +1,7 @@
 //! Segmented folds with operators that tensor libraries know, or that keep whole elements; the pass `scan_segments` has made scans
 //! of the others.
 
-use crate::analysis::choice::Choice;
+use crate::analysis::choice::{Choice, Nans};
 use crate::analysis::operators::built_in_reductions;
 use crate::flatten::Flattener;
 use crate::flatten::ops::fold::innermost;
@@ -14,9 +14,15 @@ use acc_core::ir::{ArrayId, Dir, Fun, PrimOp, SEGMENTS_WRONG};
 /// What a segmented fold is in a graph that does this about faults: it stays with a known operator, but not in graphs
 /// that say which fault it is. An initial value that may fault is needed only if there is a segment.
 pub(crate) fn segmented(faults: Faults, f: &Fun, init: Option<&Fun>) -> Segmented {
-    let known = built_in_reductions(f).is_some() || Choice::of(f, Dir::Left).is_some();
+    let known = built_in_reductions(f).is_some() || kept(f, init).is_some();
     let stays = !faults.exact() && known && init.is_none_or(|i| !i.body.is_partial());
     if stays { Segmented::Kept } else { Segmented::Scan }
+}
+
+/// The operator that keeps one of two elements, if a segmented fold has one that is looked for by its position.
+fn kept(f: &Fun, init: Option<&Fun>) -> Option<Choice> {
+    // An initial value is in the first element's place, and one that yields to those that are no numbers is not known then.
+    Choice::of_either(f, Dir::Left).filter(|choice| choice.nans != Nans::Yield || init.is_none())
 }
 
 impl Flattener<'_> {
@@ -32,7 +38,7 @@ impl Flattener<'_> {
         self.scope.extents.insert(count);
         let mut shape = outer;
         shape.push(count);
-        let columns = match (built_in_reductions(f), Choice::of(f, Dir::Left)) {
+        let columns = match (built_in_reductions(f), kept(f, init)) {
             (None, Some(choice)) => {
                 let kept = self.segments_chosen(choice, &from, offsets, init.is_none());
                 match init {

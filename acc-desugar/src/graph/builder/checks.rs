@@ -4,14 +4,14 @@ use super::Builder;
 use crate::graph::{Op, Value, Values};
 
 impl Builder {
-    /// The value that this one is, apart from checks made before it.
+    /// The value that this one is, apart from checks made before it and from loops that do not change it.
     pub(crate) fn origin(&self, v: Value) -> Value {
-        let mut v = v;
+        let mut v = self.same(v);
         while let Some((Op::Checked { values, .. } | Op::Trace { values, .. }, results)) = self.defining(v)
             && let Some(k) = results.iter().position(|r| *r == v)
             && let Some(inner) = values.get(k)
         {
-            v = *inner;
+            v = self.same(*inner);
         }
         v
     }

@@ -108,6 +108,6 @@ impl Builder {
         let is_size = |v: &Value| self.ty(*v) == Type::Size;
         let end = values[..at].iter().rposition(is_size)? + 1;
         let start = end.checked_sub(self.rank(column))?;
-        values.get(start..end).filter(|sizes| sizes.iter().all(is_size))?.get(axis).copied()
+        values.get(start..end).filter(|sizes| sizes.iter().all(is_size))?.get(axis).map(|size| self.same(*size))
     }
 }

@@ -3,12 +3,13 @@
 use super::Builder;
 use crate::graph::{Op, Type, Value};
 use acc_core::data::Lit;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// A set of axes, as bits.
 pub(crate) type AxisSet = u32;
 
 /// What is known of each value.
+#[derive(Default)]
 pub(super) struct Facts {
     /// The axes of each tensor whose extent may be other than 1.
     pub(super) axes: Vec<AxisSet>,
@@ -18,11 +19,13 @@ pub(super) struct Facts {
     pub(super) total: Vec<bool>,
     /// The results of sorts of which parts of rows are all that is read.
     read_in_parts: HashSet<Value>,
+    /// Sizes of a loop's state that no step changes, and what they are before the loop.
+    same: HashMap<Value, Value>,
 }
 
 impl Facts {
     pub(super) fn of(types: &[Type]) -> Facts {
-        let mut facts = Facts { axes: Vec::new(), full: Vec::new(), total: Vec::new(), read_in_parts: HashSet::new() };
+        let mut facts = Facts::default();
         types.iter().for_each(|t| facts.push(t));
         facts
     }
@@ -185,6 +188,22 @@ impl Builder {
 
     pub(crate) fn set_read_in_parts(&mut self, sorts: HashSet<Value>) {
         self.facts.read_in_parts = sorts;
+    }
+
+    /// The size before a loop that one of its state is in every step, or this size itself.
+    pub(crate) fn same(&self, v: Value) -> Value {
+        self.facts.same.get(&v).copied().unwrap_or(v)
+    }
+
+    /// Says that a size of a loop's state is the same in every step as before the loop.
+    pub(crate) fn set_same(&mut self, v: Value, before: Value) {
+        self.facts.same.insert(v, self.same(before));
+    }
+
+    /// Whether two sizes are the same one, apart from checks, or the same number.
+    pub(crate) fn is_same_size(&self, a: Value, b: Value) -> bool {
+        let number = self.const_size(a);
+        self.origin(a) == self.origin(b) || number.is_some() && number == self.const_size(b)
     }
 
     /// Whether computing a value can neither fail nor be seen, nor take forever: it may be done though nobody needs it.

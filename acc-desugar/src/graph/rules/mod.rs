@@ -19,7 +19,7 @@ mod windows;
 mod zeros;
 
 use super::builder::Builder;
-use super::{Body, Graph, Node, Op, Value};
+use super::{Body, Graph, Node, Op, Type, Value};
 use crate::settings::Settings;
 use acc_core::{Error, RunLimits};
 use std::collections::HashMap;
@@ -61,7 +61,14 @@ fn rewritten(graph: Graph, rules: Vec<(&str, Rule)>, settings: &Settings<'_>) ->
     if rules.iter().any(|(name, _)| *name == selections::NAME) {
         selections::mark(&mut b, &body);
     }
-    let mut r = Rewriter { b, rules: rules.into_iter().map(|(_, rule)| rule).collect(), replaced: HashMap::new(), limits, nodes: 0, stopped: None };
+    let mut r = Rewriter {
+        b,
+        rules: rules.into_iter().map(|(_, rule)| rule).collect(),
+        replaced: HashMap::new(),
+        limits,
+        nodes: 0,
+        stopped: None,
+    };
     let body = r.body(body);
     match r.stopped {
         Some(e) => Err(e),
@@ -100,6 +107,15 @@ impl Rewriter<'_> {
     fn node(&mut self, mut node: Node) {
         if !self.replaced.is_empty() {
             node.op.rename_operands(&|v| self.current(v));
+        }
+        if let Op::While { init, test, step } = &node.op {
+            let mut kept = step.passed_on(init, |v| self.b.origin(self.current(v)));
+            kept.retain(|k| self.b.ty(init[*k]) == Type::Size);
+            for k in kept {
+                for v in [test.params[k], step.params[k], node.results[k]] {
+                    self.b.set_same(v, init[k]);
+                }
+            }
         }
         for body in node.op.bodies_mut() {
             *body = acc_core::grow_stack(|| self.body(std::mem::take(body)));

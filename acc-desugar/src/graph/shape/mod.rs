@@ -41,7 +41,7 @@ pub struct Shapes {
 #[derive(Default)]
 struct Sizes {
     constants: HashMap<Value, i64>,
-    /// Sizes that are others, after checks.
+    /// Sizes that are others, after checks, or in every step of a loop.
     origins: HashMap<Value, Value>,
 }
 
@@ -217,6 +217,14 @@ impl Infer<'_> {
                 self.see(&joins, &n.results);
             }
             Op::While { init, test, step } => {
+                let mut kept = step.passed_on(init, |v| self.sizes.origin(v));
+                kept.retain(|k| self.graph.ty(init[*k]) == Type::Size);
+                for k in kept {
+                    let before = self.sizes.origin(init[k]);
+                    for v in [test.params[k], step.params[k], n.results[k]] {
+                        self.sizes.origins.insert(v, before);
+                    }
+                }
                 let joins = self.joined(init);
                 for b in [test, step] {
                     self.see(&joins, &b.params);

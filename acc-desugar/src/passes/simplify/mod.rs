@@ -15,9 +15,11 @@
 pub(crate) mod aliases;
 pub(crate) mod bounds;
 pub(crate) mod common;
+pub(crate) mod conditions;
 pub(crate) mod dead_arrays;
 pub(crate) mod dead_scalars;
 pub(crate) mod hoist;
+pub(crate) mod hoist_arrays;
 pub(crate) mod rewrite;
 mod rules;
 #[cfg(test)]

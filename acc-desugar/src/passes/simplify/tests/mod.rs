@@ -269,7 +269,7 @@ fn a_transposition_back_goes() {
 #[test]
 fn deeply_nested_branches() {
     const DEPTH: usize = 1_500;
-    let open: String = (0..DEPTH).map(|k| format!("{{ yield if lt(%x, {k}i64) ")).collect();
+    let open: String = (0..DEPTH).map(|k| format!("{{ yield if lt(%x, {}i64) ", DEPTH - k)).collect();
     let text = map_i64(&format!("{open}{{ yield xs[%x] }}{}", " else { yield %x } }".repeat(DEPTH)));
     let p = parse(&text);
     let after = simplify(&p);
