@@ -478,7 +478,7 @@ fn a_program_is_printed_after_every_pass() {
     assert!(!printed(&["--without", "softmax"]).contains("softmax("), "{}", printed(&["--without", "softmax"]));
     assert!(rules.contains("softmax") && rules.contains("identities"), "{rules}");
     fails(&["print", &softmax, "--after", "plan", "--without", "sofmax"], &["no rule `sofmax`", "softmax"]);
-    let missing = ["no pass `flatten` of the native executor", "scan_segments, simplify, bounds, rewrite"];
+    let missing = ["no pass `flatten` of the native executor", "scan_segments, simplify, bounds, conditions, rewrite"];
     fails(&["print", &program("fold/sum.acc"), "--after", "flatten", "--executor", "native"], &missing);
 }
 

@@ -140,28 +140,24 @@ impl Flattener<'_> {
             let last = extreme(b, ReduceOp::Max, places);
             b.prim(PrimOp::GtP, &[positions, last])
         });
-        let counted = comparable(b, choice, key);
-        // Which elements are as good as the best one of their segment.
-        let good = match behind {
+        let counted = match behind {
             Some(behind) => {
                 let worst = b.constant(choice.best.neutral(b.scalar(key)));
-                let counted = b.where_(behind, counted, worst);
-                let of_each = extreme(b, choice.best, counted);
-                let equal = b.prim(PrimOp::EqP, &[key, of_each]);
-                b.and(equal, behind)
+                b.where_(behind, key, worst)
             }
-            None => {
-                let of_each = extreme(b, choice.best, counted);
-                b.prim(PrimOp::EqP, &[key, of_each])
-            }
+            None => comparable(b, choice, key),
         };
-        let good = match choice.nans {
-            Nans::Win if b.scalar(key).is_float() => {
-                let nan = b.prim(PrimOp::IsNanP, &[key]);
-                b.prim(PrimOp::OrP, &[good, nan])
-            }
-            _ => good,
-        };
+
+        // Which elements are as good as the best one of their segment.
+        let of_each = extreme(b, choice.best, counted);
+        let mut good = b.prim(PrimOp::EqP, &[key, of_each]);
+        if let Some(behind) = behind {
+            good = b.and(good, behind);
+        }
+        if b.scalar(key).is_float() && choice.nans == Nans::Win {
+            let nan = b.prim(PrimOp::IsNanP, &[key]);
+            good = b.prim(PrimOp::OrP, &[good, nan]);
+        }
 
         // The last one of these that is put into its segment's place stays.
         let rows = b.product(&outer);

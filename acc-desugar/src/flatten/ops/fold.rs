@@ -1,6 +1,6 @@
 //! Folds and scans along the innermost dimension.
 
-use crate::analysis::choice::Choice;
+use crate::analysis::choice::{Choice, Nans};
 use crate::analysis::operators::{Component, built_in, built_in_components, built_in_reductions};
 use crate::analysis::segmented_operator::{SegmentedOperator, segmented_operator};
 use crate::flatten::Flattener;
@@ -118,11 +118,45 @@ impl Flattener<'_> {
                 })
                 .collect();
         }
-        if let Some(choice) = Choice::of(f, Dir::Left) {
-            return fold_chosen(&mut self.b, choice, columns, outer, n);
+        let by_operator = |this: &mut Self| {
+            let combine = this.operator(f, columns, outer, Dir::Left);
+            this.b.fold(columns, combine).to_vec()
+        };
+        match self.choice(f, Dir::Left) {
+            Some(choice) => self.chosen(choice, |b, choice| fold_chosen(b, choice, columns, outer, n), by_operator),
+            None => by_operator(self),
         }
-        let combine = self.operator(f, columns, outer, Dir::Left);
-        self.b.fold(columns, combine).to_vec()
+    }
+
+    /// The choice that an operator is. What a fault is, operators say that are as they were written.
+    fn choice(&self, f: &Fun, dir: Dir) -> Option<Choice> {
+        Choice::of_either(f, dir).filter(|choice| choice.nans != Nans::Yield || !self.faults().exact())
+    }
+
+    /// What is kept by a choice, or by the operator itself where the choice depends on the order of floats that are no numbers, and
+    /// there are some.
+    fn chosen(
+        &mut self,
+        choice: Choice,
+        keep: impl FnOnce(&mut Builder, Choice) -> Vec<Value>,
+        by_operator: impl FnOnce(&mut Self) -> Vec<Value>,
+    ) -> Vec<Value> {
+        if choice.nans != Nans::Yield {
+            return keep(&mut self.b, choice);
+        }
+        // The first that is no number is kept here: what is kept then says whether there is one.
+        let kept = keep(&mut self.b, Choice { nans: Nans::Win, ..choice });
+        let nan = self.b.prim(PrimOp::IsNanP, &[kept[choice.leaf]]);
+        let any = self.b.any(nan);
+        let any = self.b.read_back(any);
+        self.b.open();
+        let ordered = by_operator(self);
+        let then = self.b.close(ordered);
+        self.b.open();
+        let else_ = self.b.close(kept);
+        let kept = self.b.if_(any, then, else_);
+        kept.iter().for_each(|v| self.b.set_full(*v));
+        kept.to_vec()
     }
 
     /// An operator on many pairs at once. Columns of a fold from the right are flipped, so that the first one is of greater
@@ -193,11 +227,14 @@ impl Flattener<'_> {
             });
             return scanned.collect();
         }
-        if let Some(choice) = Choice::of(f, dir) {
-            return scan_chosen(&mut self.b, choice, columns, outer, n);
+        let by_operator = |this: &mut Self| {
+            let combine = this.operator(f, columns, outer, dir);
+            this.b.scan(columns, combine).to_vec()
+        };
+        match self.choice(f, dir) {
+            Some(choice) => self.chosen(choice, |b, choice| scan_chosen(b, choice, columns, outer, n), by_operator),
+            None => by_operator(self),
         }
-        let combine = self.operator(f, columns, outer, dir);
-        self.b.scan(columns, combine).to_vec()
     }
 }
 
