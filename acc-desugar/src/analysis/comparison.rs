@@ -6,6 +6,7 @@ use acc_core::ir::{Fun, Node, PrimOp, Region, ScalarOp, Val};
 use std::collections::HashMap;
 
 /// How an integer compares with another one.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Comparison {
     /// It is no less.
     AtLeast,

@@ -99,6 +99,20 @@ no_values!(
     Vec<ArrayType>,
 );
 
+impl Node {
+    /// Of a loop over arrays, the sizes of its state that no step changes: each as it is before the loop, and as the test, the step
+    /// and the results name it.
+    pub(crate) fn kept_sizes(
+        &self,
+        is_size: impl Fn(Value) -> bool,
+        origin: impl Fn(Value) -> Value,
+    ) -> Vec<(Value, [Value; 3])> {
+        let Op::While { init, test, step } = &self.op else { return Vec::new() };
+        let kept = step.passed_on(init, origin).into_iter().filter(|k| is_size(init[*k]));
+        kept.map(|k| (init[k], [test.params[k], step.params[k], self.results[k]])).collect()
+    }
+}
+
 impl Body {
     /// Replaces every value, definitions included.
     pub(crate) fn rename(&mut self, f: &dyn Fn(Value) -> Value) {
@@ -123,7 +137,7 @@ impl Body {
 
     /// Of a loop's step: the positions of the values in the state that each step passes on, apart from checks, whether as they
     /// came or as they were before the loop, by `origin`.
-    pub(crate) fn passed_on(&self, init: &[Value], origin: impl Fn(Value) -> Value) -> Vec<usize> {
+    fn passed_on(&self, init: &[Value], origin: impl Fn(Value) -> Value) -> Vec<usize> {
         let mut checked = HashMap::new();
         for n in &self.nodes {
             if let Op::Checked { values, .. } | Op::Trace { values, .. } = &n.op {

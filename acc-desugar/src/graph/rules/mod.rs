@@ -108,14 +108,9 @@ impl Rewriter<'_> {
         if !self.replaced.is_empty() {
             node.op.rename_operands(&|v| self.current(v));
         }
-        if let Op::While { init, test, step } = &node.op {
-            let mut kept = step.passed_on(init, |v| self.b.origin(self.current(v)));
-            kept.retain(|k| self.b.ty(init[*k]) == Type::Size);
-            for k in kept {
-                for v in [test.params[k], step.params[k], node.results[k]] {
-                    self.b.set_same(v, init[k]);
-                }
-            }
+        let is_size = |v| self.b.ty(v) == Type::Size;
+        for (before, names) in node.kept_sizes(is_size, |v| self.b.origin(self.current(v))) {
+            names.into_iter().for_each(|v| self.b.set_same(v, before));
         }
         for body in node.op.bodies_mut() {
             *body = acc_core::grow_stack(|| self.body(std::mem::take(body)));

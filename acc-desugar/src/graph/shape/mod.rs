@@ -217,13 +217,9 @@ impl Infer<'_> {
                 self.see(&joins, &n.results);
             }
             Op::While { init, test, step } => {
-                let mut kept = step.passed_on(init, |v| self.sizes.origin(v));
-                kept.retain(|k| self.graph.ty(init[*k]) == Type::Size);
-                for k in kept {
-                    let before = self.sizes.origin(init[k]);
-                    for v in [test.params[k], step.params[k], n.results[k]] {
-                        self.sizes.origins.insert(v, before);
-                    }
+                for (before, names) in n.kept_sizes(|v| self.graph.ty(v) == Type::Size, |v| self.sizes.origin(v)) {
+                    let before = self.sizes.origin(before);
+                    self.sizes.origins.extend(names.map(|v| (v, before)));
                 }
                 let joins = self.joined(init);
                 for b in [test, step] {

@@ -6,6 +6,7 @@
 //! another only where neither can.
 
 use super::walk::try_map_funs;
+use crate::analysis::comparison::{Comparison, comparison};
 use crate::settings::Settings;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{Fun, Node, PrimOp, Program, Region, ScalarOp, Val};
@@ -138,37 +139,27 @@ impl<'f> Conditions<'f> {
                 }
             }
             op => {
-                let Some((p, a, b)) = self.integers(op) else { return };
-                let (a, b) = (self.sum(a), self.sum(b));
-                let facts = match (p, holds) {
-                    (PrimOp::LtP, true) | (PrimOp::GeP, false) => vec![(a, b, 1)],
-                    (PrimOp::LeP, true) | (PrimOp::GtP, false) => vec![(a, b, 0)],
-                    (PrimOp::GtP, true) | (PrimOp::LeP, false) => vec![(b, a, 1)],
-                    (PrimOp::GeP, true) | (PrimOp::LtP, false) => vec![(b, a, 0)],
-                    (PrimOp::EqP, true) | (PrimOp::NeP, false) => vec![(a, b, 0), (b, a, 0)],
+                let facts = match (comparison(self.f, op), self.integers(op)) {
+                    (Some((how, a, b)), _) if (how == Comparison::Below) == holds => vec![(a, b, 1)],
+                    (Some((_, a, b)), _) => vec![(b, a, 0)],
+                    (None, Some((p, a, b))) if p == if holds { PrimOp::EqP } else { PrimOp::NeP } => {
+                        vec![(a, b, 0), (b, a, 0)]
+                    }
                     _ => return,
                 };
-                self.facts.extend(facts.into_iter().map(|(low, high, gap)| Fact { low, high, gap }));
+                let fact = |(low, high, gap)| Fact { low: self.sum(low), high: self.sum(high), gap };
+                let facts: Vec<Fact> = facts.into_iter().map(fact).collect();
+                self.facts.extend(facts);
             }
         }
     }
 
     /// The truth value that a comparison is.
     fn truth(&self, op: &ScalarOp) -> Option<bool> {
-        let (p, a, b) = self.integers(op)?;
+        let (how, a, b) = comparison(self.f, op)?;
         let (a, b) = (self.sum(a), self.sum(b));
-        // Whether `a + gap <= b`, and what is so if not.
-        let (a, b, gap, truth) = match p {
-            PrimOp::LtP => (a, b, 1, true),
-            PrimOp::LeP => (a, b, 0, true),
-            PrimOp::GtP => (b, a, 1, true),
-            PrimOp::GeP => (b, a, 0, true),
-            _ => return None,
-        };
-        if self.follows(a, b, gap) {
-            return Some(truth);
-        }
-        self.follows(b, a, 1 - gap).then_some(!truth)
+        let below = if self.follows(a, b, 1) { true } else { self.follows(b, a, 0).then_some(false)? };
+        Some(below == (how == Comparison::Below))
     }
 
     /// The value that another one is where the facts hold.

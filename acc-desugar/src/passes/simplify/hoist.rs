@@ -2,12 +2,11 @@
 //!
 //! After the pass, a loop's regions hold no such node except literals that nothing outside uses.
 
-use super::walk::{is_speculable, try_map_funs};
+use super::walk::{invariants, is_speculable, try_map_funs};
 use crate::settings::Settings;
-use acc_core::ir::{Node, Program, Region, ScalarOp, Val};
+use acc_core::ir::{Node, Program, Region, ScalarOp};
 use acc_core::{Error, RunLimits};
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 pub(crate) fn pass<'p>(
     p: &'p Program,
@@ -42,24 +41,15 @@ fn region(r: &mut Region, limits: &RunLimits) -> Result<(), Error> {
 
 /// Moves the invariant nodes of a loop's region to the end of `before`.
 fn leave(r: &mut Region, before: &mut Vec<Node>) {
-    let mut inside: HashSet<Val> = r.params.iter().copied().collect();
-    let mut moved: Vec<bool> = Vec::with_capacity(r.nodes.len());
-    for n in &r.nodes {
-        let invariant = is_speculable(&n.op) && n.op.operands().iter().all(|v| !inside.contains(v));
-        if !invariant {
-            inside.extend(n.results.iter().copied());
-        }
-        moved.push(invariant);
-    }
-    // A literal alone is nothing to save; it leaves with what needs it.
-    let mut needed: HashSet<Val> = HashSet::new();
-    for (n, moves) in r.nodes.iter().zip(&mut moved).rev() {
-        let literal = matches!(n.op, ScalarOp::Const(_));
-        *moves &= !literal || n.results.iter().any(|v| needed.contains(v));
-        if *moves {
-            needed.extend(n.op.operands());
-        }
-    }
+    let moved = invariants(
+        &r.nodes,
+        &r.params,
+        |n| n.op.operands().into_vec(),
+        |n| &n.results,
+        |n| is_speculable(&n.op),
+        // A literal alone is nothing to save; it leaves with what needs it.
+        |n| !matches!(n.op, ScalarOp::Const(_)),
+    );
     let mut moves = moved.into_iter();
     let (out, stay) = std::mem::take(&mut r.nodes).into_iter().partition(|_| moves.next().unwrap_or(false));
     r.nodes = stay;

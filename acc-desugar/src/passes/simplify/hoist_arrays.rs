@@ -3,15 +3,14 @@
 //! A statement leaves a loop's blocks if it ends without a fault whatever the arguments, does more for an element than reading a
 //! stored one costs, and uses arrays from outside alone. With it leave the statements that it needs.
 
-use super::walk::{Watch, map_op};
+use super::walk::{Watch, invariants, map_op};
 use crate::analysis::cost::prim_cost;
 use crate::analysis::extents::Extents;
 use crate::analysis::total::is_total;
 use crate::settings::Settings;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Program, ScalarOp, Stmt, arrays_needed, arrays_on_demand};
+use acc_core::ir::{ArrayOp, Block, Program, ScalarOp, Stmt, arrays_needed, arrays_on_demand};
 use acc_core::{Error, grow_stack};
 use std::borrow::Cow;
-use std::collections::HashSet;
 
 pub(crate) fn pass<'p>(
     p: &'p Program,
@@ -60,23 +59,14 @@ impl Hoist<'_> {
 
     /// Moves invariant statements of a loop's block to the end of `before`.
     fn leave(&self, b: &mut Block, before: &mut Vec<Stmt>) {
-        let mut inside: HashSet<ArrayId> = b.params.iter().copied().collect();
-        let mut moved: Vec<bool> = Vec::with_capacity(b.stmts.len());
-        for s in &b.stmts {
-            let uses = arrays_needed(s).into_iter().chain(arrays_on_demand(s));
-            let invariant = is_total(s, &self.extents) && uses.into_iter().all(|a| !inside.contains(&a));
-            if !invariant {
-                inside.extend(s.results.iter().copied());
-            }
-            moved.push(invariant);
-        }
-        let mut needed: HashSet<ArrayId> = HashSet::new();
-        for (s, moves) in b.stmts.iter().zip(&mut moved).rev() {
-            *moves &= is_costly(&s.op) || s.results.iter().any(|a| needed.contains(a));
-            if *moves {
-                needed.extend(arrays_needed(s).into_iter().chain(arrays_on_demand(s)));
-            }
-        }
+        let moved = invariants(
+            &b.stmts,
+            &b.params,
+            |s| [arrays_needed(s), arrays_on_demand(s)].concat(),
+            |s| &s.results,
+            |s| is_total(s, &self.extents),
+            |s| is_costly(&s.op),
+        );
         let mut moves = moved.into_iter();
         let (out, stay) = std::mem::take(&mut b.stmts).into_iter().partition(|_| moves.next().unwrap_or(false));
         b.stmts = stay;

@@ -4,6 +4,7 @@ use acc_core::ir::{ArrayId, ArrayOp, Block, Closed, Fun, Ir, Mapper, OpPart, Pro
 use acc_core::{Error, RunLimits};
 use std::collections::HashSet;
 use std::convert::Infallible;
+use std::hash::Hash;
 
 /// Whether a node may be evaluated where it was not: it cannot fault, it ends, and it evaluates no array.
 pub(super) fn is_speculable(op: &ScalarOp) -> bool {
@@ -41,6 +42,35 @@ impl<'a> Watch<'a> {
     pub(super) fn end(self) -> Result<(), Error> {
         self.reached.map_or(Ok(()), Err)
     }
+}
+
+/// Which items of a loop's body may stand before the loop and are to: those that use nothing that the body defines and others that
+/// stay, if it pays or one that leaves uses them.
+pub(super) fn invariants<T, V: Copy + Eq + Hash>(
+    items: &[T],
+    params: &[V],
+    uses: impl Fn(&T) -> Vec<V>,
+    defines: impl Fn(&T) -> &[V],
+    may_leave: impl Fn(&T) -> bool,
+    pays: impl Fn(&T) -> bool,
+) -> Vec<bool> {
+    let mut inside: HashSet<V> = params.iter().copied().collect();
+    let mut leave: Vec<bool> = Vec::with_capacity(items.len());
+    for item in items {
+        let invariant = may_leave(item) && uses(item).iter().all(|v| !inside.contains(v));
+        if !invariant {
+            inside.extend(defines(item));
+        }
+        leave.push(invariant);
+    }
+    let mut needed: HashSet<V> = HashSet::new();
+    for (item, leaves) in items.iter().zip(&mut leave).rev() {
+        *leaves &= pays(item) || defines(item).iter().any(|v| needed.contains(v));
+        if *leaves {
+            needed.extend(uses(item));
+        }
+    }
+    leave
 }
 
 /// The program with every scalar function replaced.
