@@ -4,12 +4,12 @@
 //! compared are expressions ([`Extents`]) and their sums: `(i + 1 - p) + (p - 1)` is the coordinate `i`, and an extent need not
 //! be that of the result itself.
 
-use super::walk::map_op;
+use super::walk::{of_points, space_of, try_map_funs};
 use crate::analysis::comparison::{Comparison, comparison, decided};
 use crate::analysis::extents::{Extent, Extents};
 use crate::settings::Settings;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Fun, Program, Stmt, Val};
-use acc_core::{Error, RunLimits, grow_stack};
+use acc_core::ir::{ArrayId, Block, Fun, Program, Val};
+use acc_core::{Error, grow_stack};
 use std::borrow::Cow;
 use std::collections::HashMap;
 
@@ -20,24 +20,15 @@ pub(crate) fn pass<'p>(
     if !rules.on("bounds") || !compares(&p.body) {
         return Ok(Cow::Borrowed(p));
     }
-    let mut b = Bounds { extents: Extents::new(p), limits, stopped: None };
-    let body = b.block(&p.body);
-    match b.stopped {
-        Some(e) => Err(e),
-        None => Ok(Cow::Owned(Program { types: p.types.clone(), names: p.names.clone(), body })),
-    }
-}
-
-/// The function of an operation whose first parameters are the coordinates of a point, and the array whose extents the
-/// coordinates are in.
-fn of_points(s: &Stmt) -> Option<(&Fun, ArrayId)> {
-    let result = s.results.first().copied()?;
-    match &s.op {
-        ArrayOp::Generate { f, .. } | ArrayOp::Map { f, indexed: true, .. } => Some((f, result)),
-        ArrayOp::Backpermute { index, .. } => Some((index, result)),
-        ArrayOp::Permute { target, xs, .. } => Some((target, *xs)),
-        _ => None,
-    }
+    let mut extents = Extents::new(p);
+    try_map_funs(p, &mut |s, f| {
+        limits.check()?;
+        Ok(match space_of(s, f) {
+            Some(space) => decided(f, &known(&mut extents, f, space)),
+            None => f.clone(),
+        })
+    })
+    .map(Cow::Owned)
 }
 
 /// Whether a program has a comparison of integers in a function of points.
@@ -51,57 +42,33 @@ fn compares(b: &Block) -> bool {
     })
 }
 
-struct Bounds<'a> {
-    extents: Extents,
-    limits: &'a RunLimits,
-    stopped: Option<Error>,
-}
-
-impl Bounds<'_> {
-    fn block(&mut self, b: &Block) -> Block {
-        let stmts = b.stmts.iter().map(|s| {
-            if self.stopped.is_none() {
-                self.stopped = self.limits.check().err();
-            }
-            let of_points = of_points(s).map(|(f, space)| (f, self.known(f, space)));
-            let mut block = |b: &Block, _: &mut dyn FnMut(&Fun) -> Fun| grow_stack(|| self.block(b));
-            let mut fun = |g: &Fun| match &of_points {
-                Some((f, known)) if std::ptr::eq(*f, g) => decided(f, known),
-                _ => g.clone(),
-            };
-            Stmt { results: s.results.clone(), op: map_op(&s.op, &mut fun, &mut |a| a, &mut block), loc: s.loc.clone() }
-        });
-        Block { params: b.params.clone(), stmts: stmts.collect(), results: b.results.clone() }
-    }
-
-    /// The comparisons of a function that are the same at all points of a space.
-    fn known(&mut self, f: &Fun, space: ArrayId) -> HashMap<Val, bool> {
-        let ends = self.extents.of(space).to_vec();
-        let point: Vec<Extent> = (0..ends.len()).map(|axis| self.extents.point(axis)).collect();
-        let values = self.extents.known_values(f, &point, None);
-        let sum = |v: Val| values.get(&v).map(|e| self.extents.sum(*e));
-        let axis = |v: Val| {
-            let sum = sum(v)?;
-            point.iter().position(|i| sum == self.extents.sum(*i))
+/// The comparisons of a function that are the same at all points of a space.
+fn known(extents: &mut Extents, f: &Fun, space: ArrayId) -> HashMap<Val, bool> {
+    let ends = extents.of(space).to_vec();
+    let point: Vec<Extent> = (0..ends.len()).map(|axis| extents.point(axis)).collect();
+    let values = extents.known_values(f, &point, None);
+    let sum = |v: Val| values.get(&v).map(|e| extents.sum(*e));
+    let axis = |v: Val| {
+        let sum = sum(v)?;
+        point.iter().position(|i| sum == extents.sum(*i))
+    };
+    // Whether a number is the extent of an axis, and whether it is no greater than any coordinate.
+    let is_end = |v: Val, axis: usize| sum(v) == Some(extents.sum(ends[axis]));
+    let is_start = |v: Val| sum(v).is_some_and(|sum| sum.is_uniform() && sum.base <= 0);
+    let mut known = HashMap::new();
+    f.body.visit(0, &mut |n, _| {
+        let (Some((how, i, other)), [result]) = (comparison(f, &n.op), &n.results[..]) else { return };
+        let Some(axis) = axis(i) else { return };
+        let truth = match how {
+            Comparison::AtLeast if is_start(other) => true,
+            Comparison::AtLeast if is_end(other, axis) => false,
+            Comparison::Below if is_start(other) => false,
+            Comparison::Below if is_end(other, axis) => true,
+            Comparison::AtLeast | Comparison::Below => return,
         };
-        // Whether a number is the extent of an axis, and whether it is no greater than any coordinate.
-        let is_end = |v: Val, axis: usize| sum(v) == Some(self.extents.sum(ends[axis]));
-        let is_start = |v: Val| sum(v).is_some_and(|sum| sum.is_uniform() && sum.base <= 0);
-        let mut known = HashMap::new();
-        f.body.visit(0, &mut |n, _| {
-            let (Some((how, i, other)), [result]) = (comparison(f, &n.op), &n.results[..]) else { return };
-            let Some(axis) = axis(i) else { return };
-            let truth = match how {
-                Comparison::AtLeast if is_start(other) => true,
-                Comparison::AtLeast if is_end(other, axis) => false,
-                Comparison::Below if is_start(other) => false,
-                Comparison::Below if is_end(other, axis) => true,
-                Comparison::AtLeast | Comparison::Below => return,
-            };
-            known.insert(*result, truth);
-        });
-        known
-    }
+        known.insert(*result, truth);
+    });
+    known
 }
 
 #[cfg(test)]

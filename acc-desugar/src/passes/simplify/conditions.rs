@@ -3,13 +3,15 @@
 //! In `if 0 <= i && i < n { x[min(max(i, 0), n - 1)] } else { y }` the position is `i` itself. So the least and the greatest of
 //! two integers are one of them where a condition says which, and comparisons that follow from it are truth values. What is
 //! compared are values of `i64` and their sums with literals; sums wrap around, so a fact about one sum says something of
-//! another only where neither can.
+//! another only where neither can. Of a coordinate it is known that it is at least 0 and less than its extent, so that
+//! `if i == 0 { true } else { x[max(i - 1, 0)] != x[i] }` reads the element before, too.
 
-use super::walk::try_map_funs;
+use super::walk::{space_of, try_map_funs};
 use crate::analysis::comparison::{Comparison, comparison};
+use crate::analysis::extents::{Extent, Extents};
 use crate::settings::Settings;
 use acc_core::data::{Lit, Prim, ScalarType};
-use acc_core::ir::{Fun, Node, PrimOp, Program, Region, ScalarOp, Val};
+use acc_core::ir::{ArrayId, Fun, Node, PrimOp, Program, Region, ScalarOp, Val};
 use acc_core::{Error, grow_stack};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -21,13 +23,41 @@ pub(crate) fn pass<'p>(
     if !rules.on("conditions") {
         return Ok(Cow::Borrowed(p));
     }
-    try_map_funs(p, &mut |_, f| {
+    let mut extents = None;
+    try_map_funs(p, &mut |s, f| {
         limits.check()?;
         let mut branches = false;
         f.body.visit(0, &mut |n, _| branches |= matches!(n.op, ScalarOp::If { .. }));
-        Ok(if branches { Conditions::of(f) } else { f.clone() })
+        if !branches {
+            return Ok(f.clone());
+        }
+        let coordinates = match space_of(s, f) {
+            Some(space) => coordinates(extents.get_or_insert_with(|| Extents::new(p)), f, space),
+            None => Vec::new(),
+        };
+        Ok(Conditions::of(f, coordinates))
     })
     .map(Cow::Owned)
+}
+
+/// What is known of the coordinates of a point: they are at least 0, and less than the values that are the extents of their axes.
+fn coordinates(extents: &mut Extents, f: &Fun, space: ArrayId) -> Vec<Coordinate> {
+    let ends = extents.of(space).to_vec();
+    let point: Vec<Extent> = (0..ends.len()).map(|axis| extents.point(axis)).collect();
+    let values = extents.known_values(f, &point, None);
+    let ends_of = |end: Extent| {
+        let end = extents.sum(end);
+        let mut equal: Vec<Val> = values.iter().filter(|(_, e)| extents.sum(**e) == end).map(|(v, _)| *v).collect();
+        equal.sort_unstable();
+        equal
+    };
+    f.body.params.iter().zip(ends).map(|(i, end)| Coordinate { of: *i, ends: ends_of(end) }).collect()
+}
+
+/// A coordinate, and values that are the extent of its axis.
+struct Coordinate {
+    of: Val,
+    ends: Vec<Val>,
 }
 
 /// So many operations of a sum, or of a condition, are looked through.
@@ -47,7 +77,7 @@ struct Sum {
 struct Fact {
     low: Sum,
     high: Sum,
-    /// 0 or 1.
+    /// At least 0.
     gap: i64,
 }
 
@@ -59,7 +89,7 @@ struct Conditions<'f> {
 }
 
 impl<'f> Conditions<'f> {
-    fn of(f: &'f Fun) -> Fun {
+    fn of(f: &'f Fun, coordinates: Vec<Coordinate>) -> Fun {
         let mut definitions = HashMap::new();
         f.body.visit(0, &mut |n, _| {
             if let [v] = n.results[..] {
@@ -67,6 +97,13 @@ impl<'f> Conditions<'f> {
             }
         });
         let mut c = Conditions { f, definitions, facts: Vec::new() };
+        for Coordinate { of, ends } in coordinates {
+            let (low, at) = (Sum { of: None, offset: 0 }, Sum { of: Some(of), offset: 0 });
+            let below = ends.into_iter().map(|end| Fact { low: at, high: c.sum(end), gap: 1 });
+            let below: Vec<Fact> = below.collect();
+            c.facts.extend(below);
+            c.facts.push(Fact { low, high: at, gap: 0 });
+        }
         Fun { types: f.types.clone(), body: c.region(&f.body) }
     }
 
@@ -145,6 +182,11 @@ impl<'f> Conditions<'f> {
                     (None, Some((p, a, b))) if p == if holds { PrimOp::EqP } else { PrimOp::NeP } => {
                         vec![(a, b, 0), (b, a, 0)]
                     }
+                    (None, Some((PrimOp::EqP | PrimOp::NeP, a, b))) => {
+                        let [a, b] = [a, b].map(|v| self.sum(v));
+                        let apart = self.tightened(a, b).or_else(|| self.tightened(b, a));
+                        return self.facts.extend(apart);
+                    }
                     _ => return,
                 };
                 let fact = |(low, high, gap)| Fact { low: self.sum(low), high: self.sum(high), gap };
@@ -216,6 +258,20 @@ impl<'f> Conditions<'f> {
         }
     }
 
+    /// Of two sums that are not equal: what that adds to a fact by which one is no greater than the other one.
+    fn tightened(&self, low: Sum, high: Sum) -> Option<Fact> {
+        let gap = match (low.of, high.of) {
+            (None, Some(_)) => (self.least(high) == low.offset).then_some(Fact { low, high, gap: 1 }),
+            (Some(_), None) => (self.greatest(low) == high.offset).then_some(Fact { low, high, gap: 1 }),
+            _ => None,
+        };
+        gap.or_else(|| {
+            let fact = self.facts_at_hand().find(|fact| self.follows_from(fact, low, high, 0))?;
+            let room = low.apart(fact.low)?.checked_sub(fact.gap)?.checked_sub(high.apart(fact.high)?)?;
+            (room == 0).then_some(Fact { gap: fact.gap.checked_add(1)?, ..*fact })
+        })
+    }
+
     /// The facts that are looked at.
     fn facts_at_hand(&self) -> impl Iterator<Item = &Fact> {
         self.facts.iter().rev().take(MAX_FACTS)
@@ -226,10 +282,11 @@ impl<'f> Conditions<'f> {
         let (Some(down), Some(up)) = (low.apart(fact.low), high.apart(fact.high)) else { return false };
         // Neither sum wraps around: `low` is no greater than that of the fact, nor `high` than that one.
         let least = self.least(fact.low);
-        let no_overflow =
-            |by: i64, least: Option<i64>| by == 0 || by < 0 && least.and_then(|n| n.checked_add(by)).is_some();
-        no_overflow(down, Some(least))
-            && no_overflow(up, least.checked_add(fact.gap))
+        let no_overflow = |by: i64, most: i64, least: Option<i64>| {
+            (0..=most).contains(&by) || by < 0 && least.and_then(|n| n.checked_add(by)).is_some()
+        };
+        no_overflow(down, fact.gap, Some(least))
+            && no_overflow(up, 0, least.checked_add(fact.gap))
             && down.checked_sub(fact.gap).zip(up.checked_sub(gap)).is_some_and(|(low, high)| low <= high)
     }
 
@@ -302,6 +359,11 @@ mod tests {
             ("not(or(lt(%k, 0i64), ge(%k, %n)))", "max(min(%k, sub(%n, 1i64)), 0i64)"),
             ("lt(%k, 10i64)", "min(add(%k, 1i64), 10i64)"),
             ("eq(%k, %n)", "min(%k, %n)"),
+            ("ne(%i, 0i64)", "max(sub(%i, 1i64), 0i64)"),
+            ("not(eq(add(%i, 1i64), %n))", "min(add(%i, 1i64), sub(%n, 1i64))"),
+            ("and(ge(%k, 3i64), ne(%k, 3i64))", "max(%k, 4i64)"),
+            ("and(le(%k, 3i64), ne(3i64, %k))", "min(%k, 2i64)"),
+            ("ge(%k, 7i64)", "max(min(%i, sub(%n, 1i64)), 0i64)"),
         ] {
             let left = simplified(cond, then);
             assert!(!left.contains("max(") && !left.contains("min("), "{cond}: {left}");
@@ -317,6 +379,10 @@ mod tests {
             ("le(%k, %i)", "min(sub(%k, 1i64), sub(%i, 1i64))"),
             ("le(%k, %n)", "min(add(%k, 1i64), add(%n, 1i64))"),
             ("or(ge(%k, 0i64), lt(%i, 3i64))", "max(%k, 0i64)"),
+            ("ne(%k, 0i64)", "max(sub(%k, 1i64), 0i64)"),
+            ("ne(%i, 1i64)", "max(sub(%i, 1i64), 0i64)"),
+            ("ne(%i, 0i64)", "max(sub(%i, 2i64), 0i64)"),
+            ("ne(add(%i, 1i64), %n)", "min(add(%i, 2i64), sub(%n, 1i64))"),
         ] {
             let left = simplified(cond, then);
             assert!(left.contains("max(") || left.contains("min("), "{cond}: {left}");

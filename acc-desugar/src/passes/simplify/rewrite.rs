@@ -16,9 +16,9 @@ pub(crate) fn pass<'p>(
     p: &'p Program,
     &Settings { rules, limits, .. }: &Settings<'_>,
 ) -> Result<Cow<'p, Program>, Error> {
-    try_map_funs(p, &mut |op, f| {
-        let is_closed = op.closed().iter().any(|of| std::ptr::eq(*of, f));
-        Rewriter::run(f, if is_closed { HashSet::new() } else { known_extents(op) }, rules, limits)
+    try_map_funs(p, &mut |s, f| {
+        let is_closed = s.op.closed().iter().any(|of| std::ptr::eq(*of, f));
+        Rewriter::run(f, if is_closed { HashSet::new() } else { known_extents(&s.op) }, rules, limits)
     })
     .map(Cow::Owned)
 }

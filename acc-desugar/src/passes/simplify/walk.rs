@@ -79,17 +79,34 @@ pub fn map_funs(p: &Program, f: &mut dyn FnMut(&Fun) -> Fun) -> Program {
     mapped.unwrap_or_else(|never| match never {})
 }
 
-/// The same with functions that may fail, the first error of which ends it, given the operation of each.
+/// The same with functions that may fail, the first error of which ends it, given the statement of each.
 pub(super) fn try_map_funs<E>(p: &Program, f: &mut OnFun<'_, E>) -> Result<Program, E> {
     Ok(Program { types: p.types.clone(), names: p.names.clone(), body: block_funs(&p.body, f)? })
 }
 
-/// What becomes of the function of an operation.
-pub(super) type OnFun<'a, E> = dyn FnMut(&ArrayOp, &Fun) -> Result<Fun, E> + 'a;
+/// What becomes of the function of a statement.
+pub(super) type OnFun<'a, E> = dyn FnMut(&Stmt, &Fun) -> Result<Fun, E> + 'a;
+
+/// The function of a statement whose first parameters are the coordinates of a point, and the array whose extents the
+/// coordinates are in.
+pub(super) fn of_points(s: &Stmt) -> Option<(&Fun, ArrayId)> {
+    let result = s.results.first().copied()?;
+    match &s.op {
+        ArrayOp::Generate { f, .. } | ArrayOp::Map { f, indexed: true, .. } => Some((f, result)),
+        ArrayOp::Backpermute { index, .. } => Some((index, result)),
+        ArrayOp::Permute { target, xs, .. } => Some((target, *xs)),
+        _ => None,
+    }
+}
+
+/// The array in whose extents the first parameters of a function of a statement are, if they are coordinates.
+pub(super) fn space_of(s: &Stmt, f: &Fun) -> Option<ArrayId> {
+    of_points(s).filter(|(of, _)| std::ptr::eq(*of, f)).map(|(_, space)| space)
+}
 
 fn block_funs<E>(b: &Block, f: &mut OnFun<'_, E>) -> Result<Block, E> {
     let stmts = b.stmts.iter().map(|s| {
-        let op = s.op.try_map(&mut Functions { of: &s.op, f: &mut *f })?;
+        let op = s.op.try_map(&mut Functions { of: s, f: &mut *f })?;
         Ok(Stmt { results: s.results.clone(), op, loc: s.loc.clone() })
     });
     let stmts = stmts.collect::<Result<_, E>>()?;
@@ -97,7 +114,7 @@ fn block_funs<E>(b: &Block, f: &mut OnFun<'_, E>) -> Result<Block, E> {
 }
 
 struct Functions<'a, 'b, E> {
-    of: &'a ArrayOp,
+    of: &'a Stmt,
     f: &'a mut OnFun<'b, E>,
 }
 

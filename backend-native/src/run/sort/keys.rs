@@ -134,42 +134,54 @@ pub(super) fn append<T: Key>(keys: &mut [u64], values: &[T]) {
     }
 }
 
-/// A key with the position of its element.
-pub(super) trait Pair: Plain {
-    /// A column of such pairs, one per row.
-    type Column: Column<Item = Self>;
+/// How a key and the position of its element are one item.
+pub(super) trait Pairing: Copy + Send + Sync {
+    type Item: Plain;
+    /// A column of such items, one per row.
+    type Column: Column<Item = Self::Item>;
 
-    fn of(key: u64, at: u64) -> Self;
-    fn key(self) -> u64;
-    fn at(self) -> u64;
+    fn pair(self, key: u64, position: u64) -> Self::Item;
+    fn key(self, item: Self::Item) -> u64;
+    fn position(self, item: Self::Item) -> u64;
 }
 
-/// 32 bits each.
-impl Pair for u64 {
+/// In one word, the key above the position. High bits of the key that there is no room for are the same in all keys.
+#[derive(Clone, Copy)]
+pub(super) struct OneWord {
+    pub position_bits: u32,
+}
+
+impl Pairing for OneWord {
+    type Item = u64;
     type Column = Line<u64, 8>;
 
-    fn of(key: u64, at: u64) -> u64 {
-        key << 32 | at
+    fn pair(self, key: u64, position: u64) -> u64 {
+        key << self.position_bits | position
     }
-    fn key(self) -> u64 {
-        self >> 32
+    fn key(self, item: u64) -> u64 {
+        item >> self.position_bits
     }
-    fn at(self) -> u64 {
-        self & u64::from(u32::MAX)
+    fn position(self, item: u64) -> u64 {
+        item & !(u64::MAX << self.position_bits)
     }
 }
 
-impl Pair for [u64; 2] {
+/// In a word each.
+#[derive(Clone, Copy)]
+pub(super) struct TwoWords;
+
+impl Pairing for TwoWords {
+    type Item = [u64; 2];
     type Column = Double;
 
-    fn of(key: u64, at: u64) -> [u64; 2] {
-        [key, at]
+    fn pair(self, key: u64, position: u64) -> [u64; 2] {
+        [key, position]
     }
-    fn key(self) -> u64 {
-        self[0]
+    fn key(self, item: [u64; 2]) -> u64 {
+        item[0]
     }
-    fn at(self) -> u64 {
-        self[1]
+    fn position(self, item: [u64; 2]) -> u64 {
+        item[1]
     }
 }
 

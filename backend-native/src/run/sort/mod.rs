@@ -2,8 +2,9 @@
 //!
 //! Rows are sorted by [`radix`] sort: long ones each by all threads, others each by one thread; many short ones by a
 //! [`sorting_network`]. Elements of one leaf are sorted directly. For others, positions are sorted: by a combined key
-//! of all leaves if it has at most 64 bits, else by one leaf after the other, the least significant one first. Where a few
-//! elements of each row are wanted, these are found without a sort ([`selection`]).
+//! of all leaves if it has at most 64 bits, else by one leaf after the other, the least significant one first; with the key
+//! in one word if the bits in which keys differ leave room for it. Where a few elements of each row are wanted, these are found
+//! without a sort ([`selection`]).
 
 mod keys;
 mod radix;
@@ -20,8 +21,8 @@ use acc_core::data::{Column, ColumnSlice, ScalarType};
 use acc_desugar::fuse::End;
 use backend_native_lanes::all_types;
 use half::f16;
-use keys::{Key, Pair, append, bits, keys};
-use radix::{ITEMS_PER_POLL, Local, Sink, Sort, Stay};
+use keys::{Key, OneWord, Pairing, TwoWords, append, bits, keys};
+use radix::{ITEMS_PER_POLL, KeyBits, Local, Sink, Sort, Stay};
 use sorting_network::{Column as _, SortingNetwork};
 
 /// Elements of rows that a task sorts.
@@ -128,7 +129,7 @@ impl<'a> Rows<'a> {
         let mut spare = self.memory(self.row)?;
         for (values, to) in values.chunks(self.row).zip(to.chunks_mut(self.row)) {
             let sort = Sort { cx: self.cx, parallel: self.parallel, key: T::sort_key };
-            match sort.distribute(|k| values[k], T::KEY_BITS, to)? {
+            match sort.distribute(|k| values[k], KeyBits::at_most(T::KEY_BITS), to)? {
                 None => self.copied(values, to)?,
                 Some(distributed) => sort.finish(&distributed, to, spare.slice_mut(), Stay::HERE)?,
             }
@@ -140,8 +141,11 @@ impl<'a> Rows<'a> {
     fn order(&self, columns: &[ColumnSlice<'_>]) -> Result<Buffer<i64>, Stop> {
         let mut out = self.memory(self.count)?;
         let order = out.slice_mut();
-        self.positions(order)?;
-        for (pass, leaves) in keys(columns).into_iter().rev().enumerate() {
+        let keys = keys(columns);
+        if keys.is_empty() {
+            self.positions(order)?;
+        }
+        for (pass, leaves) in keys.into_iter().rev().enumerate() {
             let is_first = pass == 0;
             let bits = leaves.iter().map(|c| bits(*c)).sum();
             if let [values] = leaves {
@@ -216,7 +220,8 @@ impl<'a> Rows<'a> {
         Ok(out)
     }
 
-    /// Sorts positions by keys of so many bits; equal keys keep their order.
+    /// Sorts positions by keys of so many bits; equal keys keep their order. What `order` holds before does not matter to the first
+    /// of several sorts.
     fn by_key(
         &self,
         bits: u32,
@@ -224,59 +229,70 @@ impl<'a> Rows<'a> {
         is_first: bool,
         order: &mut [i64],
     ) -> Result<(), Stop> {
-        if bits <= u32::BITS && self.row <= u32::MAX as usize {
-            self.by_pairs(|words| words, bits, key, is_first, order)
+        let position_bits = radix::width(self.row as u64 - 1);
+        let mut bits = KeyBits::at_most(bits);
+        if bits.count + position_bits > u64::BITS {
+            bits = KeyBits::exactly(radix::differing_bits(self.cx, self.parallel, self.count, key)?);
+        }
+        if bits.count + position_bits <= u64::BITS {
+            self.by_pairs(OneWord { position_bits }, |words| words, bits, key, is_first, order)
         } else {
-            self.by_pairs(|words| words.as_chunks_mut::<2>().0, bits, key, is_first, order)
+            self.by_pairs(TwoWords, |words| words.as_chunks_mut::<2>().0, bits, key, is_first, order)
         }
     }
 
-    fn by_pairs<I: Pair>(
+    fn by_pairs<P: Pairing>(
         &self,
-        pairs: impl Fn(&mut [u64]) -> &mut [I],
-        bits: u32,
+        pairing: P,
+        items_of: impl Fn(&mut [u64]) -> &mut [P::Item],
+        bits: KeyBits,
         key: &(impl Fn(usize) -> u64 + Sync),
         is_first: bool,
         order: &mut [i64],
     ) -> Result<(), Stop> {
-        if radix::is_local::<I>(self.row) {
+        // The item at a place of a row that begins at `start` and whose positions have this order.
+        let item = |start: usize, order: &[i64], k: usize| {
+            let position = if is_first { k } else { order[k] as usize };
+            pairing.pair(key(start + position), position as u64)
+        };
+        if radix::is_local::<P::Item>(self.row) {
             let tasks = collected(order.chunks_mut(self.task).enumerate())?;
-            let some = self.row * I::Column::LANES;
-            let sort = |(network, local, items): &mut (SortingNetwork<I::Column>, Local<I>, Vec<I>),
+            let some = self.row * P::Column::LANES;
+            let sort = |(network, local, items): &mut (SortingNetwork<P::Column>, Local<P::Item>, Vec<P::Item>),
                         (task, order): (usize, &mut [i64])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
                 for (order, start) in order.chunks_mut(some).zip((task * self.task..).step_by(some)) {
                     // While positions are ascending they distinguish equal keys.
-                    if is_first && sorting_network::suits::<I::Column>(self.row, order.len() / self.row) {
+                    if is_first && sorting_network::suits::<P::Column>(self.row, order.len() / self.row) {
                         let rows = (start..start + order.len()).step_by(self.row);
                         network.items.clear();
-                        network
-                            .items
-                            .extend(rows.flat_map(|row| (0..self.row).map(move |k| I::of(key(row + k), k as u64))));
+                        network.items.extend(rows.flat_map(|row| (0..self.row).map(move |k| item(row, &[], k))));
                         network.sort(self.row);
-                        order.iter_mut().zip(&network.items).for_each(|(to, i)| *to = i.at() as i64);
+                        Positions { order, pairing }.take(&network.items, &mut []);
                         continue;
                     }
                     for (order, start) in order.chunks_mut(self.row).zip((start..).step_by(self.row)) {
                         items.clear();
-                        items.extend(order.iter().map(|&at| I::of(key(start + at as usize), at as u64)));
-                        let differing = radix::differing(items.iter().map(|i| i.key()));
-                        local.sort(items, I::key, differing);
-                        order.take(items, &mut []);
+                        items.extend((0..order.len()).map(|k| item(start, order, k)));
+                        let differing = radix::differing(items.iter().map(|i| pairing.key(*i)));
+                        local.sort(items, |i| pairing.key(i), differing);
+                        Positions { order, pairing }.take(items, &mut []);
                     }
                 }
                 Ok(())
             };
             return self.cx.tasks(self.parallel, tasks, || (SortingNetwork::new(), Local::new(), Vec::new()), sort);
         }
-        let mut words = [self.memory(self.row * size_of::<I>() / 8)?, self.memory(self.row * size_of::<I>() / 8)?];
-        let [items, spare] = words.each_mut().map(|w| pairs(w.slice_mut()));
+        let words = self.row * size_of::<P::Item>() / size_of::<u64>();
+        let mut words = [self.memory(words)?, self.memory(words)?];
+        let [items, spare] = words.each_mut().map(|w| items_of(w.slice_mut()));
         for (order, start) in order.chunks_mut(self.row).zip((0..).step_by(self.row)) {
             let before = &*order;
-            let sort = Sort { cx: self.cx, parallel: self.parallel, key: I::key };
-            let item = |k: usize| I::of(key(start + before[k] as usize), before[k] as u64);
-            if let Some(distributed) = sort.distribute(item, bits, items)? {
-                sort.finish(&distributed, items, spare, order)?;
+            let sort = Sort { cx: self.cx, parallel: self.parallel, key: |i| pairing.key(i) };
+            match sort.distribute(|k| item(start, before, k), bits, items)? {
+                Some(distributed) => sort.finish(&distributed, items, spare, Positions { order, pairing })?,
+                None if is_first => self.positions(order)?,
+                None => {}
             }
         }
         Ok(())
@@ -311,15 +327,21 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// Only the positions of sorted items are written.
-impl<I: Pair> Sink<I> for &mut [i64] {
+/// Where the positions of sorted items are written, and nothing else of them.
+struct Positions<'a, P> {
+    order: &'a mut [i64],
+    pairing: P,
+}
+
+impl<P: Pairing> Sink<P::Item> for Positions<'_, P> {
     fn split_at(self, n: usize) -> (Self, Self) {
-        self.split_at_mut(n)
+        let (first, rest) = self.order.split_at_mut(n);
+        (Positions { order: first, ..self }, Positions { order: rest, ..self })
     }
     fn swapped(self) -> Self {
         self
     }
-    fn take(self, sorted: &[I], _: &mut [I]) {
-        self.iter_mut().zip(sorted).for_each(|(to, i)| *to = i.at() as i64);
+    fn take(self, sorted: &[P::Item], _: &mut [P::Item]) {
+        self.order.iter_mut().zip(sorted).for_each(|(to, i)| *to = self.pairing.position(*i) as i64);
     }
 }

@@ -9,13 +9,14 @@ use crate::run::launch::Context;
 use crate::run::launch::lists::{collected, filled};
 use crate::run::sort::write_combining::{CombiningStreams, Plain, SharedMemory};
 use crate::tile::machine::Stop;
-use std::ops::Range;
 
 /// The most bits of a digit: more digit values would exceed the first-level cache and the TLB.
 const MAX_DIGIT_BITS: u32 = 11;
 const DIGIT_VALUES: usize = 1 << MAX_DIGIT_BITS;
 /// The average number of items per digit value in the first distribution, if there are enough items.
 const ITEMS_PER_DIGIT_VALUE: usize = 1 << 13;
+/// The same if nothing is to be sorted after it.
+const MIN_ITEMS_PER_LAST_DIGIT_VALUE: usize = 1 << 4;
 /// Bytes of items that are sorted in the second-level cache.
 const MAX_LOCAL_BYTES: usize = 1 << 18;
 /// The most items for which comparison sort is faster than counting digits.
@@ -39,8 +40,46 @@ pub(super) fn differing(mut keys: impl Iterator<Item = u64>) -> u64 {
 }
 
 /// The number of significant bits.
-fn width(bits: u64) -> u32 {
+pub(super) fn width(bits: u64) -> u32 {
     u64::BITS - bits.leading_zeros()
+}
+
+/// The bits in which the keys of `n` elements differ, found by all threads.
+pub(super) fn differing_bits(
+    cx: Context<'_>,
+    parallel: bool,
+    n: usize,
+    key: &(impl Fn(usize) -> u64 + Sync),
+) -> Result<u64, Stop> {
+    let first = if n > 0 { key(0) } else { 0 };
+    let mut found = filled(0, n.div_ceil(MIN_TASK_ITEMS))?;
+    let look = |(): &mut (), (task, bits): (usize, &mut u64)| {
+        cx.limits.check().map_err(Stop::Error)?;
+        let start = task * MIN_TASK_ITEMS;
+        *bits = (start..n.min(start + MIN_TASK_ITEMS)).fold(0, |bits, k| bits | (key(k) ^ first));
+        Ok(())
+    };
+    cx.tasks(parallel, collected(found.iter_mut().enumerate())?, || (), look)?;
+    Ok(found.into_iter().fold(0, |a, b| a | b))
+}
+
+/// The low bits of keys that hold all in which they differ.
+#[derive(Clone, Copy)]
+pub(super) struct KeyBits {
+    pub count: u32,
+    /// Whether keys do differ in the highest of them.
+    is_exact: bool,
+}
+
+impl KeyBits {
+    pub(super) fn at_most(count: u32) -> KeyBits {
+        KeyBits { count, is_exact: false }
+    }
+
+    /// Of the bits in which they differ.
+    pub(super) fn exactly(differing: u64) -> KeyBits {
+        KeyBits { count: width(differing), is_exact: true }
+    }
 }
 
 /// What receives sorted items.
@@ -101,11 +140,11 @@ impl<I: Plain> Local<I> {
 
     /// Sorts more than a few items, with spare memory of the same length.
     fn sort_with(&mut self, items: &mut [I], spare: &mut [I], key: impl Fn(I) -> u64, differing: u64) {
+        let (Some(&first), width @ 1..) = (items.first(), width(differing)) else { return };
         if items.len() <= MAX_COMPARED_ITEMS {
             items.sort_by_key(|i| key(*i));
             return;
         }
-        let (Some(&first), width @ 1..) = (items.first(), width(differing)) else { return };
         // A pass counts and moves each item, and sums the counts of each digit.
         let cost = |passes: u32| passes as usize * (2 * items.len() + (1 << width.div_ceil(passes)));
         let least = width.div_ceil(MAX_DIGIT_BITS);
@@ -167,12 +206,12 @@ pub(super) struct Distributed {
 }
 
 impl<K: Sync + Send> Sort<'_, K> {
-    /// Distributes the `items.len()` items of `source` by the most significant digit in which their keys (of so many
-    /// bits) differ. None if all keys are equal: then no item is written.
+    /// Distributes the `items.len()` items of `source` by the most significant digit in which their keys differ. None if all
+    /// keys are equal: then no item is written.
     pub(super) fn distribute<I: Plain>(
         &self,
         source: impl Fn(usize) -> I + Sync + Send,
-        bits: u32,
+        bits: KeyBits,
         items: &mut [I],
     ) -> Result<Option<Distributed>, Stop>
     where
@@ -182,12 +221,18 @@ impl<K: Sync + Send> Sort<'_, K> {
         let len = if self.parallel { n.div_ceil(self.cx.threads.count() * 4).max(MIN_TASK_ITEMS) } else { n.max(1) };
         let len = len.min(ITEMS_PER_POLL);
         let chunk = |k: usize| k * len..n.min((k + 1) * len);
-        let digits = (n / ITEMS_PER_DIGIT_VALUE).max(1).ilog2().clamp(8, MAX_DIGIT_BITS);
         let mut next = filled([0usize; DIGIT_VALUES], n.div_ceil(len))?;
-        // Most keys differ in their highest bits. If they do not, find those in which they do.
-        let mut width = bits;
-        loop {
-            let shift = width.saturating_sub(digits);
+        let exactly = || {
+            let key = |k| (self.key)(source(k));
+            differing_bits(self.cx, self.parallel, n, &key).map(KeyBits::exactly)
+        };
+        // Numbers of many bits are mostly small ones, most others differ in their highest bits.
+        let mut bits = if bits.count > u32::BITS && !bits.is_exact { exactly()? } else { bits };
+        let shift = loop {
+            if bits.count == 0 {
+                return Ok(None);
+            }
+            let shift = bits.count - first_digit(n, bits.count);
             let count = |(): &mut (), (k, counts): (usize, &mut [usize; DIGIT_VALUES])| {
                 self.cx.limits.check().map_err(Stop::Error)?;
                 chunk(k).for_each(|k| counts[digit((self.key)(source(k)), shift)] += 1);
@@ -195,18 +240,16 @@ impl<K: Sync + Send> Sort<'_, K> {
             };
             self.cx.tasks(self.parallel, collected(next.iter_mut().enumerate())?, || (), count)?;
             let most = (0..DIGIT_VALUES).map(|d| next.iter().map(|counts| counts[d]).sum::<usize>()).max();
-            if width < bits || most.is_none_or(|most| most <= n / 2) {
-                break;
+            if bits.is_exact || most.is_none_or(|most| most <= n / 2) {
+                break shift;
             }
-            let known = width;
-            width = self::width(self.differing(&source, n, &chunk)?);
-            match width {
-                0 => return Ok(None),
-                _ if width == known => break,
-                _ => next.iter_mut().for_each(|counts| counts.fill(0)),
+            // If they do not differ in their highest bits, find those in which they do.
+            let known = std::mem::replace(&mut bits, exactly()?);
+            if bits.count == known.count {
+                break shift;
             }
-        }
-        let shift = width.saturating_sub(digits);
+            next.iter_mut().for_each(|counts| counts.fill(0));
+        };
         // Prefix sums: from counts to the index of the first item, by digit value and then by chunk.
         let mut total = 0;
         let mut ends = Vec::with_capacity(DIGIT_VALUES);
@@ -251,27 +294,6 @@ impl<K: Sync + Send> Sort<'_, K> {
             },
         )?;
         Ok(Some(Distributed { ends, low: (1 << shift) - 1 }))
-    }
-
-    /// The bits in which the keys of a source's items differ.
-    fn differing<I: Plain>(
-        &self,
-        source: &(impl Fn(usize) -> I + Sync + Send),
-        n: usize,
-        chunk: &(impl Fn(usize) -> Range<usize> + Sync + Send),
-    ) -> Result<u64, Stop>
-    where
-        K: Fn(I) -> u64,
-    {
-        let mut differing = filled(0, n.div_ceil(chunk(0).len().max(1)))?;
-        let first = (self.key)(source(0));
-        let look = |(): &mut (), (k, bits): (usize, &mut u64)| {
-            self.cx.limits.check().map_err(Stop::Error)?;
-            *bits = chunk(k).fold(0, |bits, k| bits | ((self.key)(source(k)) ^ first));
-            Ok(())
-        };
-        self.cx.tasks(self.parallel, collected(differing.iter_mut().enumerate())?, || (), look)?;
-        Ok(differing.into_iter().fold(0, |a, b| a | b))
     }
 
     /// Sorts distributed items; `spare` has the same length.
@@ -325,13 +347,21 @@ impl<K: Sync + Send> Sort<'_, K> {
             Ok(())
         })?;
         for (own, own_spare, to) in large {
-            match self.distribute(|k| own[k], width(d.low), own_spare)? {
+            match self.distribute(|k| own[k], KeyBits::at_most(width(d.low)), own_spare)? {
                 None => to.take(own, own_spare),
                 Some(d) => acc_core::grow_stack(|| self.finish(&d, own_spare, own, to.swapped()))?,
             }
         }
         Ok(())
     }
+}
+
+/// The bits of the digit by which `n` items are distributed first, if keys differ in so many bits: all of them where that leaves
+/// nothing to sort.
+fn first_digit(n: usize, bits: u32) -> u32 {
+    let suited = (n / ITEMS_PER_DIGIT_VALUE).max(1).ilog2().clamp(8, MAX_DIGIT_BITS);
+    let is_last = bits <= MAX_DIGIT_BITS && n >> bits >= MIN_ITEMS_PER_LAST_DIGIT_VALUE;
+    if is_last { bits } else { suited.min(bits) }
 }
 
 /// The digit of a key that begins at bit `shift`.

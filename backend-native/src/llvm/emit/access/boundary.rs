@@ -25,10 +25,8 @@ impl Emitter<'_> {
     /// crosses none.
     pub(crate) fn load_boundary(&mut self, n: &Node, l: &Load, edge: Edge) -> bool {
         let Some((last, outer)) = l.index.split_last() else { return false };
-        // Narrow vectors have masked loads on AVX-512 alone.
-        let masks = self.code.f.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4);
         let lanes = matches!(self.code.mask, Mask::Lanes(_));
-        if !masks || !lanes || self.is_proven(l.array, outer.len(), last) {
+        if !self.has_masked_loads(n) || !lanes || self.is_proven(l.array, outer.len(), last) {
             return false;
         }
         let Value::Affine(first, _) = self.index(last) else { return false };

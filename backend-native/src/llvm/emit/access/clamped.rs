@@ -16,9 +16,7 @@ impl Emitter<'_> {
     pub(crate) fn load_clamped(&mut self, n: &Node, l: &Load) -> bool {
         let Some((Ix::At(v), outer)) = l.index.split_last() else { return false };
         let Index::Clamped(clamped) = self.facts.accesses.index(*v) else { return false };
-        // Narrow vectors have masked loads on AVX-512 alone.
-        let masks = self.code.f.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4);
-        if !masks && !matches!(self.code.mask, Mask::All) || !self.is_whole(&clamped.of.base) {
+        if !self.is_whole(&clamped.of.base) {
             return false;
         }
         let mut at = if outer.is_empty() { Default::default() } else { self.checked_index(l.array, outer, None).0 };
@@ -47,13 +45,23 @@ impl Emitter<'_> {
             };
             free = put!(self.code.f, "and i1 {free}, {within}");
         }
+        let start = put!(self.code.f, "add i64 {row}, {first}");
+        let masked = matches!(self.code.mask, Mask::All) || self.has_masked_loads(n);
+        if !masked {
+            let readable = self.is_readable(l.array, &start);
+            free = put!(self.code.f, "and i1 {free}, {readable}");
+        }
         let [run, any, join] = [(); 3].map(|()| self.code.f.w.label());
         self.code.f.w.branch(&free, run, any);
 
         self.code.f.w.start(run);
-        let start = put!(self.code.f, "add i64 {row}, {first}");
+        let mask = self.code.mask.clone();
+        if !masked {
+            self.code.mask = Mask::All;
+        }
         let neighbours = self
             .load_path(n, l, join, |e, ty, column| e.code.load_contiguous(ty, column, &start, 1, None, INPUT_SCOPE));
+        self.code.mask = mask;
 
         self.code.f.w.start(any);
         let (index, _) = self.checked_index(l.array, &l.index, None);

@@ -182,6 +182,12 @@ impl Emitter<'_> {
             }
             Address::Uniform(_) | Address::Contiguous(..) | Address::Strided(..) => place,
         };
+        if let Address::Contiguous(first, step) = &place
+            && matches!(self.code.mask, Mask::Lanes(_))
+            && !self.has_masked_loads(n)
+        {
+            return self.load_whole_or_masked(n, l, (first, *step), good.as_ref());
+        }
         for (&leaf, &result) in l.leaves.iter().zip(&n.results) {
             let ty = self.ty(result);
             let column = self.code.f.arg(KernelArg::Column(l.array, leaf));
@@ -197,6 +203,45 @@ impl Emitter<'_> {
             };
             self.scope.set(result, value);
         }
+    }
+
+    /// Whether the target has masked loads of the results: of narrow vectors AVX-512 alone does, and others read each lane under a
+    /// condition of its own.
+    pub(crate) fn has_masked_loads(&self, n: &Node) -> bool {
+        self.code.f.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4)
+    }
+
+    /// Whether all lanes of a step can be read, the active ones and the others, if the first of them in memory is at `start`.
+    pub(crate) fn is_readable(&mut self, array: ArrayId, start: &Operand) -> Operand {
+        let end = put!(self.code.f, "add i64 {start}, {}", self.code.width.step());
+        let [from, to] =
+            [KernelArg::ReadableStart(array), KernelArg::ReadableEnd(array)].map(|word| self.code.f.arg(word));
+        let from = put!(self.code.f, "icmp sge i64 {start}, {from}");
+        let to = put!(self.code.f, "icmp sle i64 {end}, {to}");
+        put!(self.code.f, "and i1 {from}, {to}")
+    }
+
+    /// Reads contiguous elements of which not all are needed: whole vectors where all can be read, else each lane under a
+    /// condition of its own.
+    fn load_whole_or_masked(&mut self, n: &Node, l: &Load, (first, step): (&Operand, i64), good: Option<&Parts>) {
+        // Pending faults must be checked before control flow splits.
+        self.code.bail_out_on_fault();
+        let start = match step {
+            1.. => first.clone(),
+            _ => put!(self.code.f, "sub i64 {first}, {}", self.code.width.step() - 1),
+        };
+        let readable = self.is_readable(l.array, &start);
+        let [whole, each, join] = [(); 3].map(|()| self.code.f.w.label());
+        self.code.f.w.branch(&readable, whole, each);
+        self.code.f.w.start(whole);
+        let mask = std::mem::replace(&mut self.code.mask, Mask::All);
+        let all = self
+            .load_path(n, l, join, |e, ty, column| e.code.load_contiguous(ty, column, first, step, None, INPUT_SCOPE));
+        self.code.mask = mask;
+        self.code.f.w.start(each);
+        let some = self
+            .load_path(n, l, join, |e, ty, column| e.code.load_contiguous(ty, column, first, step, good, INPUT_SCOPE));
+        self.join_paths(n, join, &[all, some]);
     }
 
     /// Prefetches the same part of the thread's next chunk: this chunk is in L1, and while it is stored the memory bus

@@ -110,9 +110,7 @@ impl Emitter<'_> {
         self.code.f.w.start(other);
         let beyond = put!(self.code.f, "icmp sgt i64 {by}, {extent}");
         self.code.f.bail_out_if(&beyond);
-        // Narrow vectors have masked loads on AVX-512 alone.
-        let masks = self.code.f.target.has_mask_registers() || n.results.iter().all(|&r| self.ty(r).size() >= 4);
-        if masks {
+        if self.has_masked_loads(n) {
             let twice = put!(self.code.f, "shl i64 {by}, 1");
             let end = put!(self.code.f, "add i64 {start}, {step}");
             let once = put!(self.code.f, "icmp sle i64 {end}, {twice}");
