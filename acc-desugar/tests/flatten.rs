@@ -125,7 +125,7 @@ fn what_does_not_vary_is_not_filled() {
 #[test]
 fn a_guarded_read_is_clamped_and_masked() {
     let xs = floats();
-    let g = graph(xs.imap(|i, x| x.lt(3.0).then_else(xs.index(i + 1), 0.0)));
+    let g = graph(xs.imap(|i, x| x.lt(3.0).then_else(xs.index(i * i), 0.0)));
     has(&g, &[("where", 1), ("take", 1), ("clamp", 1), ("fault", 1), ("if", 0)]);
     // The check is of lanes that are on: its condition is a conjunction with the mask.
     let mut masked = false;
@@ -135,6 +135,17 @@ fn a_guarded_read_is_clamped_and_masked() {
         }
     });
     assert!(masked);
+}
+
+#[test]
+fn a_guarded_read_of_neighbours_is_a_view_and_lanes_look_where_the_host_has_found_one_outside() {
+    let xs = floats();
+    let read = |at: fn(Exp<i64>) -> Exp<i64>| graph(xs.imap(|i, x| x.lt(3.0).then_else(xs.index(at(i)), 0.0)));
+    for g in [read(|i| i + 1), read(|i| i * 2 - 1)] {
+        has(&g, &[("where", 1), ("take", 0), ("fault", 1), ("if", 1)]);
+        // Positions are compared with the extents in a branch alone.
+        assert!(g.body.nodes.iter().all(|n| !matches!(n.op, Op::Iota { .. } | Op::Clamp(..))), "{g:?}");
+    }
 }
 
 #[test]

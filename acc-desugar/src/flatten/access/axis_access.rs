@@ -29,6 +29,14 @@ pub(crate) enum AxisAccess {
     Positions(Vec<usize>, Value),
 }
 
+/// Whether positions along an axis are out of bounds.
+pub(crate) enum Outside {
+    /// Those of each lane, whether it is on or not.
+    Lanes(Scalar),
+    /// That of some lane that is on: a size.
+    Active(Value),
+}
+
 impl AxisAccess {
     /// At the positions of an affine component, with zeros around the array if it is `padded`.
     pub(super) fn windows(a: &Affine, padded: bool) -> AxisAccess {
@@ -85,12 +93,12 @@ impl Indices {
         s: Scalar,
         n: Value,
         axes: &[usize],
-    ) -> (AxisAccess, Option<Scalar>) {
+    ) -> (AxisAccess, Option<Outside>) {
         let masked = at.mask.is_some();
         match (s, axes.first().copied()) {
             (Scalar::Size(i), _) => {
                 let (out, safe) = clamp_size(b, i, n);
-                (AxisAccess::Position(safe), Some(Scalar::Size(out)))
+                (AxisAccess::Position(safe), Some(Outside::Lanes(Scalar::Size(out))))
             }
             (Scalar::Affine(id), Some(axis)) => {
                 let Some(a) = self.affine_of(s) else { return (AxisAccess::Whole(axis), None) };
@@ -99,14 +107,22 @@ impl Indices {
                 }
                 if a.terms.len() > 1 {
                     let out = a.outside(b, n);
-                    return (AxisAccess::windows(&a, false), Some(Scalar::Size(out)));
+                    return (AxisAccess::windows(&a, false), Some(Outside::Lanes(Scalar::Size(out))));
                 }
                 let Term { axis: LaneAxis { len, .. }, step } = a.terms[0];
                 let constant = b.const_size(step).filter(|k| *k != i64::MIN);
                 match constant {
                     Some(step) if !masked || a.is_inside(b, n) => {
                         let out = a.outside(b, n);
-                        (AxisAccess::Strided { axis, start: a.base, len, step }, Some(Scalar::Size(out)))
+                        (
+                            AxisAccess::Strided { axis, start: a.base, len, step },
+                            Some(Outside::Lanes(Scalar::Size(out))),
+                        )
+                    }
+                    Some(_) if a.has_near_neighbours(b) => {
+                        let some = a.outside(b, n);
+                        let out = outside_of_active(b, at.mask, some, n, |b| self.materialised(b, id));
+                        (AxisAccess::windows(&a, true), Some(Outside::Active(out)))
                     }
                     _ => {
                         let positions = b.iota_from(len, a.base, step);
@@ -114,10 +130,10 @@ impl Indices {
                             let lanes = self.materialised(b, id);
                             let (out, _) = clamp_at(b, lanes, n);
                             let safe = b.clamp(positions, n);
-                            (AxisAccess::Positions(vec![axis], safe), Some(Scalar::Tensor(out)))
+                            (AxisAccess::Positions(vec![axis], safe), Some(Outside::Lanes(Scalar::Tensor(out))))
                         } else {
                             let out = a.outside(b, n);
-                            (AxisAccess::Positions(vec![axis], positions), Some(Scalar::Size(out)))
+                            (AxisAccess::Positions(vec![axis], positions), Some(Outside::Lanes(Scalar::Size(out))))
                         }
                     }
                 }
@@ -127,12 +143,9 @@ impl Indices {
                 let v = self.materialised(b, id);
                 (AxisAccess::Uniform(v), None)
             }
-            (Scalar::Tensor(v), Some(axis))
-                if let Some(c) = self.clamped(b, v, at.space.get(axis))
-                    && (!masked || c.is_inside(b, n)) =>
-            {
-                let out = c.outside(b, n);
-                (AxisAccess::Clamped(c), Some(Scalar::Size(out)))
+            (Scalar::Tensor(v), Some(axis)) if let Some(c) = self.clamped(b, v, at.space.get(axis)) => {
+                let some = c.outside(b, n);
+                (AxisAccess::Clamped(c), Some(Outside::Active(outside_of_active(b, at.mask, some, n, |_| v))))
             }
             (Scalar::Tensor(v), Some(axis)) if let Some(r) = self.wrapped(b, v, at.space.get(axis), n) => {
                 (AxisAccess::Wrapped(r), None)
@@ -140,7 +153,7 @@ impl Indices {
             (Scalar::Tensor(v), _) => {
                 let (safe, out) = if masked {
                     let (out, safe) = clamp_at(b, v, n);
-                    (safe, Some(Scalar::Tensor(out)))
+                    (safe, Some(Outside::Lanes(Scalar::Tensor(out))))
                 } else {
                     (b.in_bounds(v, n, true), None)
                 };
@@ -152,4 +165,26 @@ impl Indices {
             }
         }
     }
+}
+
+/// Whether the position of a lane that is on is out of bounds: a size. Lanes look only if it says that some lane's is, on or not.
+fn outside_of_active(
+    b: &mut Builder,
+    mask: Option<Value>,
+    some: Value,
+    extent: Value,
+    positions: impl FnOnce(&mut Builder) -> Value,
+) -> Value {
+    let Some(mask) = mask.filter(|_| b.const_size(some) != Some(0)) else { return some };
+    b.open();
+    let at = positions(b);
+    let (out, _) = clamp_at(b, at, extent);
+    let out = b.and(mask, out);
+    let any = b.any(out);
+    let any = b.read_back(any);
+    let then = b.close(vec![any]);
+    b.open();
+    let none = b.size(0);
+    let else_ = b.close(vec![none]);
+    b.if_(some, then, else_)[0]
 }

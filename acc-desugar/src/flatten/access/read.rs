@@ -6,7 +6,7 @@
 use crate::flatten::Flattener;
 use crate::flatten::access::Indices;
 use crate::flatten::access::affine::{Affine, LaneAxis, on_host_if_known};
-use crate::flatten::access::axis_access::AxisAccess;
+use crate::flatten::access::axis_access::{AxisAccess, Outside};
 use crate::flatten::scalar::Scalar;
 use crate::flatten::scalar::spread;
 use crate::graph::builder::{Builder, Windows};
@@ -71,8 +71,12 @@ impl Flattener<'_> {
         let mut accesses = Vec::new();
         for ((s, n), axis) in index.iter().zip(shape).zip(axes) {
             let (access, out) = self.indices.axis_access(&mut self.b, at, *s, *n, axis);
-            if let Some(out) = out {
-                bad = Some(self.indices.either(&mut self.b, bad, out));
+            match out {
+                Some(Outside::Lanes(out)) => bad = Some(self.indices.either(&mut self.b, bad, out)),
+                Some(Outside::Active(out)) => {
+                    self.check(FaultKind::IndexOutOfBounds { array: at.array.0 }, out, &[], Vec::new());
+                }
+                None => {}
             }
             details.push(self.indices.value(&mut self.b, *s));
             accesses.push(access);

@@ -4,7 +4,7 @@ use crate::flatten::Flattener;
 use crate::flatten::scope::Flat;
 use crate::graph::builder::Builder;
 use crate::graph::{FaultKind, PadMode, SizeOp, Value, Values};
-use acc_core::data::Prim;
+use acc_core::data::{Lit, Prim};
 use acc_core::ir::{Boundary, Fun, PrimOp, StencilInput, Stmt};
 use smallvec::SmallVec;
 
@@ -28,17 +28,25 @@ impl Flattener<'_> {
         let StencilInput { window, boundary, xs: _ } = input;
         let columns = self.after_raise(&from.columns);
         let widths: SmallVec<[u32; 4]> = window.iter().map(|w| (w / 2) as u32).collect();
-        let mode = match boundary {
-            // What a function yields replaces the padding.
-            Boundary::Clamp | Boundary::Function(_) => PadMode::Nearest,
-            Boundary::Mirror => PadMode::Mirror,
-            Boundary::Wrap => PadMode::Wrap,
+        let mut pad = |mode| columns.iter().map(|c| self.b.pad(*c, widths.clone(), mode)).collect::<Vec<Value>>();
+        let padded = match boundary {
+            Boundary::Clamp => pad(PadMode::Nearest),
+            Boundary::Mirror => pad(PadMode::Mirror),
+            Boundary::Wrap => pad(PadMode::Wrap),
+            Boundary::Function(g) => {
+                match g.body.results.iter().map(|v| g.body.literal(*v)).collect::<Option<Vec<_>>>() {
+                    Some(all) => {
+                        let columns = columns.iter().zip(all);
+                        columns.map(|(c, value)| framed(&mut self.b, *c, value, &widths, &from.shape)).collect()
+                    }
+                    None => {
+                        // What the function yields replaces the padding.
+                        let padded = pad(PadMode::Nearest);
+                        self.rim(g, window, &from.shape, &widths, padded)
+                    }
+                }
+            }
         };
-        let mut padded: Vec<Value> = columns.iter().map(|c| self.b.pad(*c, widths.clone(), mode)).collect();
-        let shape: Values = from.shape.iter().zip(&widths).map(|(n, w)| padded_extent(&mut self.b, *n, *w)).collect();
-        if let Boundary::Function(g) = boundary {
-            padded = self.rim(g, window, &from.shape, &shape, padded);
-        }
         let mut args = Vec::new();
         for k in 0..window.iter().product::<usize>() {
             let mut offsets = vec![0; window.len()];
@@ -81,7 +89,9 @@ impl Flattener<'_> {
     }
 
     /// Padded columns with a function of the index outside the array.
-    fn rim(&mut self, g: &Fun, window: &[usize], inner: &[Value], shape: &[Value], padded: Vec<Value>) -> Vec<Value> {
+    fn rim(&mut self, g: &Fun, window: &[usize], inner: &[Value], widths: &[u32], padded: Vec<Value>) -> Vec<Value> {
+        let shape: Values = inner.iter().zip(widths).map(|(n, w)| padded_extent(&mut self.b, *n, *w)).collect();
+        let shape = &shape;
         let iotas: Vec<Value> =
             self.indices.index_of(&mut self.b, shape).into_iter().map(|s| self.indices.value(&mut self.b, s)).collect();
         let mut outside: Option<Value> = None;
@@ -105,10 +115,30 @@ impl Flattener<'_> {
     }
 }
 
+/// A column with a literal around it, so wide along each axis; an empty axis stays so.
+fn framed(b: &mut Builder, column: Value, value: Lit, widths: &[u32], shape: &[Value]) -> Value {
+    let value = b.constant(value);
+    let (mut framed, mut shape) = (column, shape.to_vec());
+    for axis in (0..widths.len()).rev().filter(|axis| widths[*axis] > 0) {
+        let width = border_width(b, shape[axis], widths[axis]);
+        let mut border = shape.clone();
+        border[axis] = width;
+        let border = b.full(value, &border);
+        framed = b.concat(&[border, framed, border], axis as u32);
+        shape[axis] = padded_extent(b, shape[axis], widths[axis]);
+    }
+    framed
+}
+
+/// How wide one border of an axis is that is to be so wide.
+fn border_width(b: &mut Builder, n: Value, width: u32) -> Value {
+    let (one, width) = (b.size(1), b.size(i64::from(width)));
+    let some = b.size_op(SizeOp::Min, n, one);
+    b.size_op(SizeOp::Mul, some, width)
+}
+
 /// The extent of a padded axis.
 fn padded_extent(b: &mut Builder, n: Value, width: u32) -> Value {
-    let (one, both) = (b.size(1), b.size(2 * i64::from(width)));
-    let some = b.size_op(SizeOp::Min, n, one);
-    let more = b.size_op(SizeOp::Mul, some, both);
-    b.size_op(SizeOp::Add, n, more)
+    let both = border_width(b, n, 2 * width);
+    b.size_op(SizeOp::Add, n, both)
 }

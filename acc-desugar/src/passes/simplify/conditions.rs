@@ -84,8 +84,9 @@ struct Fact {
 struct Conditions<'f> {
     f: &'f Fun,
     definitions: HashMap<Val, &'f ScalarOp>,
-    /// What holds in the region at hand.
+    /// What holds in the region at hand; the first `of_coordinates` of it anywhere.
     facts: Vec<Fact>,
+    of_coordinates: usize,
 }
 
 impl<'f> Conditions<'f> {
@@ -96,7 +97,7 @@ impl<'f> Conditions<'f> {
                 definitions.insert(v, &n.op);
             }
         });
-        let mut c = Conditions { f, definitions, facts: Vec::new() };
+        let mut c = Conditions { f, definitions, facts: Vec::new(), of_coordinates: 0 };
         for Coordinate { of, ends } in coordinates {
             let (low, at) = (Sum { of: None, offset: 0 }, Sum { of: Some(of), offset: 0 });
             let below = ends.into_iter().map(|end| Fact { low: at, high: c.sum(end), gap: 1 });
@@ -104,6 +105,7 @@ impl<'f> Conditions<'f> {
             c.facts.extend(below);
             c.facts.push(Fact { low, high: at, gap: 0 });
         }
+        c.of_coordinates = c.facts.len();
         Fun { types: f.types.clone(), body: c.region(&f.body) }
     }
 
@@ -130,7 +132,7 @@ impl<'f> Conditions<'f> {
                 }
             }
         }
-        if self.facts.is_empty() {
+        if self.is_outside() {
             return n;
         }
         match self.truth(&n.op) {
@@ -138,6 +140,11 @@ impl<'f> Conditions<'f> {
             None => n.op.visit_operands_mut(&mut |v| *v = self.known(*v, MAX_DEPTH)),
         }
         n
+    }
+
+    /// Whether no condition holds here: what coordinates say alone is up to rule `bounds`.
+    fn is_outside(&self) -> bool {
+        self.facts.len() == self.of_coordinates
     }
 
     /// The operands of a primitive operation on two values of `i64`.
@@ -206,7 +213,7 @@ impl<'f> Conditions<'f> {
 
     /// The value that another one is where the facts hold.
     fn known(&self, v: Val, depth: usize) -> Val {
-        if self.facts.is_empty() || depth == 0 {
+        if self.is_outside() || depth == 0 {
             return v;
         }
         let Some((p @ (PrimOp::MaxP | PrimOp::MinP), a, b)) = self.definitions.get(&v).and_then(|op| self.integers(op))
