@@ -57,6 +57,28 @@ fn a_chain_goes_through_blocks_of_a_vector() {
 }
 
 #[test]
+fn a_vector_that_is_reduced_goes_through_blocks_whose_totals_are_reduced_once_more() {
+    let xs = use_(&Vector::from((0..1000).map(|k| k * 7919 % 1009 - 500).collect::<Vec<i64>>()));
+    let odd = xs.map(|x| ((x & 1).eq(1)).then_else(1i64, 0i64));
+    // 16 blocks of 64 rows.
+    for program in [odd.sum(), xs.map(chain).sum(), xs.map(chain).minimum(), xs.map(chain).maximum()] {
+        assert_eq!(of(&times(program.clone(), 512), "reduce"), 16);
+        assert_eq!(of(&times(program, 0), "reduce"), 1);
+    }
+    let floats = xs.map(|x| (x & 7).to::<f32>());
+    let sums = floats.map(|x| ((x + 1.0) * x - 2.0) * x - 1.0).sum();
+    assert!(of(&times(sums, 256), "reduce") > 1);
+    let odd = xs.map(|x| (x * x + 1).rem(3).ne(0).and(x.gt(-600)));
+    assert!(of(&times((odd.and(), odd.or()), 512), "reduce") > 2);
+    // The total of one chain in another, of which every element needs it.
+    let total = xs.map(chain).sum();
+    times(xs.map(|x| chain(x) + total.the()).sum(), 512);
+    // A chain that is needed as a whole, too.
+    let all = xs.map(chain);
+    times((all.sum(), all), 512);
+}
+
+#[test]
 fn rows_go_with_what_all_of_them_share() {
     let m = use_(&Matrix::from_vec((300, 5), (0..1500).collect::<Vec<i64>>()).unwrap());
     let v = use_(&Vector::from([3i64, 1, 4, 1, 5]));

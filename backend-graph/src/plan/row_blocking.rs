@@ -2,11 +2,12 @@
 //!
 //! An element-wise operation on tensors that neither L1 nor L2 holds takes as long as these take from memory. Where
 //! consecutive steps need, of each other's rows along axis 0, the same ones alone, a block of rows goes through all of them
-//! while it is in a cache ([`Group`]); what no other step uses exists for a block at a time.
+//! while it is in a cache ([`Group`]); what no other step uses exists for a block at a time. A vector that is reduced at the end
+//! need not exist as a whole: the totals of blocks are reduced once more.
 
 use crate::counts;
 use acc_core::data::ScalarType;
-use acc_desugar::graph::{Body, Extent, Graph, Node, Op, Shapes, Type, Value, Values};
+use acc_desugar::graph::{Body, Extent, Graph, Node, Op, ReduceOp, Shapes, Type, Value, Values};
 use smallvec::smallvec;
 use std::collections::{HashMap, HashSet};
 
@@ -20,6 +21,8 @@ pub(crate) struct Group {
     pub(crate) cut: Vec<Value>,
     /// What later steps use, with its shape.
     pub(crate) results: Vec<(Value, Vec<Dim>)>,
+    /// Reductions of all rows, each of one element.
+    pub(crate) totals: Vec<(Value, ReduceOp)>,
     /// How many rows there are.
     pub(crate) rows: Dim,
     /// The shapes that tensors have which its steps make, with the bytes of an element.
@@ -104,6 +107,8 @@ struct Needs {
     cut: Vec<Value>,
     /// Operands that it needs as they are.
     whole: Vec<Value>,
+    /// The reduction of all rows that it is, of a vector that the group makes.
+    total: Option<ReduceOp>,
 }
 
 /// A group that may get more nodes.
@@ -112,6 +117,7 @@ struct Open {
     nodes: Vec<Node>,
     /// The first result of each unconditional node.
     results: Vec<Value>,
+    totals: Vec<(Value, ReduceOp)>,
     /// Those whose shapes tensors have that it makes.
     made: Vec<Value>,
     launched: Vec<Value>,
@@ -195,6 +201,9 @@ impl Arranger<'_> {
     /// What a node needs to be in a group; none if it cannot be.
     fn needs(&self, n: &Node) -> Option<Needs> {
         let shape = self.shapes.get(*n.results.first()?);
+        if let (Op::Reduce(op, x), []) = (&n.op, shape) {
+            return self.needs_of_total(*op, *x);
+        }
         let rows = *shape.first().filter(|e| !matches!(e, Extent::Const(1) | Extent::Unknown))?;
         let mut whole = Vec::new();
         // The operands that broadcast to a rank.
@@ -252,7 +261,15 @@ impl Arranger<'_> {
                 Some(_) => return None,
             }
         }
-        Some(Needs { rows, cut, whole })
+        Some(Needs { rows, cut, whole, total: None })
+    }
+
+    /// What the reduction of a vector needs to be in a group.
+    fn needs_of_total(&self, op: ReduceOp, x: Value) -> Option<Needs> {
+        let Type::Tensor { scalar, .. } = self.graph.ty(x) else { return None };
+        let rows = *self.shapes.get(x).first().filter(|e| !matches!(e, Extent::Const(1) | Extent::Unknown))?;
+        // Half floats are added in wider ones, and rounded once.
+        (scalar != ScalarType::F16).then(|| Needs { rows, cut: vec![x], whole: Vec::new(), total: Some(op) })
     }
 
     /// Whether a node can follow those of a group.
@@ -263,6 +280,7 @@ impl Arranger<'_> {
             && needs.cut.iter().all(|v| !open.whole.contains(v))
             && needs.whole.iter().all(|v| !open.cut.contains(v) && !open.defined.contains(v))
             && needs.whole.iter().all(|v| !needs.cut.contains(v))
+            && (needs.total.is_none() || needs.cut.iter().all(|v| open.defined.contains(v)))
             && n.results.iter().flat_map(|r| self.shapes.get(*r)).all(is_known)
     }
 
@@ -313,6 +331,7 @@ impl Arranger<'_> {
         }
         open.inner += self.made_inside(&n.op);
         open.results.extend(n.results.first());
+        open.totals.extend(n.results.first().copied().zip(needs.total));
         open.made.extend(made);
         open.take(n);
     }
@@ -355,7 +374,8 @@ impl Arranger<'_> {
                 shapes.push((shape, bytes));
             }
         }
-        let results = open.results.iter().map(|r| Some((*r, dims(r)?))).collect::<Option<_>>()?;
+        let rows_of = |r: &&Value| !open.totals.iter().any(|(total, _)| total == *r);
+        let results = open.results.iter().filter(rows_of).map(|r| Some((*r, dims(r)?))).collect::<Option<_>>()?;
         let mut cut: Vec<Value> = open.cut.into_iter().collect();
         cut.sort_unstable();
         let rows = *open.dims.get(&open.rows?)?;
@@ -363,6 +383,7 @@ impl Arranger<'_> {
             steps: open.results.len(),
             cut,
             results,
+            totals: open.totals,
             rows,
             shapes,
             launched: open.launched,

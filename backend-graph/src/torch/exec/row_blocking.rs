@@ -1,6 +1,7 @@
 //! Groups of steps, through which blocks of rows go one by one (see [`Group`]).
 
 use super::fault::Flag;
+use super::ops::reduce::reduce;
 use super::{Result, Rt, Run, Stop};
 use crate::plan::row_blocking::{Dim, Group};
 use crate::plan::{Step, StepId};
@@ -46,6 +47,8 @@ pub(super) struct Block<'a> {
     rows: i64,
     /// Their places in what the run before it needs.
     pub(super) results: HashMap<Value, Tensor>,
+    /// The totals of blocks, with the first row of each.
+    totals: Vec<(i64, Vec<Tensor>)>,
 }
 
 impl Run<'_> {
@@ -95,14 +98,14 @@ impl Run<'_> {
                 values: std::iter::repeat_with(|| None).take(outer.values.len()).collect(),
                 pending: HashMap::new(),
                 flags: Vec::new(),
-                block: Some(Block { outer, rows: 0, results: HashMap::new() }),
+                block: Some(Block { outer, rows: 0, results: HashMap::new(), totals: Vec::new() }),
             };
             loop {
                 let start = next.fetch_add(len, Ordering::Relaxed);
                 if start >= rows {
-                    return Ok(run.flags);
+                    return Ok((run.flags, run.block.map_or_else(Vec::new, |block| block.totals)));
                 }
-                if let Err(stop) = session.outcome(run.rows(&steps, start, len.min(rows - start))) {
+                if let Err(stop) = session.outcome(run.rows(group, &steps, start, len.min(rows - start))) {
                     next.store(rows, Ordering::Relaxed);
                     return Err(stop);
                 }
@@ -114,9 +117,17 @@ impl Run<'_> {
             workers::on_each(threads, limits, meter, |session| block(threads, session))
         });
         let results = outer.results;
+        let mut totals = Vec::new();
         for outcome in outcomes {
-            let flags: Vec<Flag> = outcome?;
+            let (flags, of_blocks): (Vec<Flag>, Vec<(i64, Vec<Tensor>)>) = outcome?;
             self.flags.extend(flags);
+            totals.extend(of_blocks);
+        }
+        totals.sort_by_key(|(start, _)| *start);
+        for (k, (v, op)) in group.totals.iter().enumerate() {
+            let of_blocks: Vec<&Tensor> = totals.iter().filter_map(|(_, all)| all.get(k)).collect();
+            let total = reduce(*op, &Tensor::f_stack(&of_blocks, 0).map_err(TorchError::from)?, self.scalar(*v))?;
+            self.set(*v, Rt::Tensor(total.into()));
         }
         for (v, t) in results {
             self.set(v, Rt::Tensor(t.into()));
@@ -126,7 +137,7 @@ impl Run<'_> {
     }
 
     /// Runs steps for some rows.
-    fn rows(&mut self, steps: &[&Step], start: i64, len: i64) -> Result<()> {
+    fn rows(&mut self, group: &Group, steps: &[&Step], start: i64, len: i64) -> Result<()> {
         let Some(block) = &mut self.block else { return Ok(()) };
         let outer = block.outer;
         block.rows = len;
@@ -143,6 +154,11 @@ impl Run<'_> {
                 self.keep(*v)?;
             }
             self.free(&step.last_use_of);
+        }
+        let totals: Vec<Tensor> =
+            group.totals.iter().map(|(v, _)| Ok(self.tensor(*v)?.shallow_clone())).collect::<TorchResult<_>>()?;
+        if let Some(block) = self.block.as_mut().filter(|_| !totals.is_empty()) {
+            block.totals.push((start, totals));
         }
         for step in steps {
             self.free(&step.node.results);

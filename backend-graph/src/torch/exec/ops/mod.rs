@@ -8,7 +8,7 @@ mod elementwise;
 pub(crate) mod masks;
 mod normalize;
 mod pool;
-mod reduce;
+pub(super) mod reduce;
 mod segments;
 mod softmax;
 mod sort;
