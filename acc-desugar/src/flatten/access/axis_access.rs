@@ -143,9 +143,12 @@ impl Indices {
                 let v = self.materialised(b, id);
                 (AxisAccess::Uniform(v), None)
             }
-            (Scalar::Tensor(v), Some(axis)) if let Some(c) = self.clamped(b, v, at.space.get(axis)) => {
-                let some = c.outside(b, n);
-                (AxisAccess::Clamped(c), Some(Outside::Active(outside_of_active(b, at.mask, some, n, |_| v))))
+            (Scalar::Tensor(v), Some(axis))
+                if let Some(c) = self.clamped(b, v, at.space.get(axis))
+                    && (!masked || c.is_inside(b, n)) =>
+            {
+                let out = c.outside(b, n);
+                (AxisAccess::Clamped(c), Some(Outside::Lanes(Scalar::Size(out))))
             }
             (Scalar::Tensor(v), Some(axis)) if let Some(r) = self.wrapped(b, v, at.space.get(axis), n) => {
                 (AxisAccess::Wrapped(r), None)
@@ -176,15 +179,11 @@ fn outside_of_active(
     positions: impl FnOnce(&mut Builder) -> Value,
 ) -> Value {
     let Some(mask) = mask.filter(|_| b.const_size(some) != Some(0)) else { return some };
-    b.open();
-    let at = positions(b);
-    let (out, _) = clamp_at(b, at, extent);
-    let out = b.and(mask, out);
-    let any = b.any(out);
-    let any = b.read_back(any);
-    let then = b.close(vec![any]);
-    b.open();
-    let none = b.size(0);
-    let else_ = b.close(vec![none]);
-    b.if_(some, then, else_)[0]
+    b.size_if(some, |b| {
+        let at = positions(b);
+        let (out, _) = clamp_at(b, at, extent);
+        let out = b.and(mask, out);
+        let any = b.any(out);
+        b.read_back(any)
+    })
 }

@@ -123,14 +123,10 @@ impl Flattener<'_> {
                 if self.b.const_size(bad) == Some(0) {
                     return bad;
                 }
-                self.b.open();
-                let any = self.b.any(m);
-                let any = self.b.read_back(any);
-                let then = self.b.close(vec![any]);
-                self.b.open();
-                let none = self.b.size(0);
-                let else_ = self.b.close(vec![none]);
-                self.b.if_(bad, then, else_)[0]
+                self.b.size_if(bad, |b| {
+                    let any = b.any(m);
+                    b.read_back(any)
+                })
             }
             Some(m) if self.b.ty(bad) == Type::Size => {
                 let bad = self.indices.tensor(&mut self.b, Scalar::Size(bad), ScalarType::Bool);

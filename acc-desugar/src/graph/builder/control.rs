@@ -12,6 +12,17 @@ impl Builder {
         self.push(Op::If { cond, then, else_ }, &types)
     }
 
+    /// A size that is computed where a condition holds, and 0 where it does not.
+    pub(crate) fn size_if(&mut self, cond: Value, size: impl FnOnce(&mut Builder) -> Value) -> Value {
+        self.open();
+        let size = size(self);
+        let then = self.close(vec![size]);
+        self.open();
+        let none = self.size(0);
+        let else_ = self.close(vec![none]);
+        self.if_(cond, then, else_)[0]
+    }
+
     pub(crate) fn while_(&mut self, init: &[Value], test: Body, step: Body) -> Values {
         let types: Vec<Type> = init.iter().map(|v| self.ty(*v)).collect();
         self.push(Op::While { init: init.into(), test, step }, &types)
