@@ -251,6 +251,15 @@ impl Extents {
         known
     }
 
+    /// Of a function whose first parameters are the coordinates of a point of an array: these, the extents of their axes, and all
+    /// that is known of the values inside.
+    pub(crate) fn at_point(&mut self, f: &Fun, space: ArrayId) -> (Vec<Extent>, Vec<Extent>, HashMap<Val, Extent>) {
+        let ends = self.of(space).to_vec();
+        let point: Vec<Extent> = (0..ends.len()).map(|axis| self.point(axis)).collect();
+        let values = self.known_values(f, &point, None);
+        (point, ends, values)
+    }
+
     /// A number as a sum of others times literals, modulo 2^64: equal sums are equal numbers.
     pub(crate) fn sum(&self, e: Extent) -> Affine<i64, Extent> {
         let itself = || Affine::along(e, 0, 1);

@@ -6,7 +6,7 @@
 
 use super::walk::{of_points, space_of, try_map_funs};
 use crate::analysis::comparison::{Comparison, comparison, decided};
-use crate::analysis::extents::{Extent, Extents};
+use crate::analysis::extents::Extents;
 use crate::settings::Settings;
 use acc_core::ir::{ArrayId, Block, Fun, Program, Val};
 use acc_core::{Error, grow_stack};
@@ -44,9 +44,7 @@ fn compares(b: &Block) -> bool {
 
 /// The comparisons of a function that are the same at all points of a space.
 fn known(extents: &mut Extents, f: &Fun, space: ArrayId) -> HashMap<Val, bool> {
-    let ends = extents.of(space).to_vec();
-    let point: Vec<Extent> = (0..ends.len()).map(|axis| extents.point(axis)).collect();
-    let values = extents.known_values(f, &point, None);
+    let (point, ends, values) = extents.at_point(f, space);
     let sum = |v: Val| values.get(&v).map(|e| extents.sum(*e));
     let axis = |v: Val| {
         let sum = sum(v)?;

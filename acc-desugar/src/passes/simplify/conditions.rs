@@ -42,9 +42,7 @@ pub(crate) fn pass<'p>(
 
 /// What is known of the coordinates of a point: they are at least 0, and less than the values that are the extents of their axes.
 fn coordinates(extents: &mut Extents, f: &Fun, space: ArrayId) -> Vec<Coordinate> {
-    let ends = extents.of(space).to_vec();
-    let point: Vec<Extent> = (0..ends.len()).map(|axis| extents.point(axis)).collect();
-    let values = extents.known_values(f, &point, None);
+    let (_, ends, values) = extents.at_point(f, space);
     let ends_of = |end: Extent| {
         let end = extents.sum(end);
         let mut equal: Vec<Val> = values.iter().filter(|(_, e)| extents.sum(**e) == end).map(|(v, _)| *v).collect();
