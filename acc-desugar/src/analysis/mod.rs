@@ -6,6 +6,7 @@ pub(crate) mod comparison;
 pub mod contraction;
 pub mod cost;
 pub(crate) mod extents;
+pub(crate) mod guards;
 pub mod operators;
 pub(crate) mod readers;
 pub mod segmented_operator;

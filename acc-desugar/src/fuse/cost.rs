@@ -2,6 +2,7 @@
 
 use super::STORE;
 use crate::analysis::cost::prim_cost;
+use crate::analysis::guards::reads_are_guarded;
 use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, StencilInput, Stmt, Val};
 
 /// What is known of a statement's element, or of all that a kernel computes.
@@ -92,6 +93,7 @@ fn reads(inputs: &[StencilInput]) -> usize {
 }
 
 fn add(f: &Fun, times: usize, out: &mut Facts) {
+    out.can_fault |= !reads_are_guarded(f);
     f.body.visit(0, &mut |n, _| {
         out.nodes += times;
         match &n.op {
@@ -99,10 +101,7 @@ fn add(f: &Fun, times: usize, out: &mut Facts) {
                 out.cost += times * prim_cost(*p);
                 out.can_fault |= p.is_partial();
             }
-            ScalarOp::Index(_) => {
-                out.cost += 4 * times;
-                out.can_fault = true;
-            }
+            ScalarOp::Index(_) => out.cost += 4 * times,
             ScalarOp::While { .. } => {
                 out.cost += 100 * times;
                 out.loops = true;

@@ -24,6 +24,6 @@ pub(crate) mod rewrite;
 mod rules;
 #[cfg(test)]
 mod tests;
-mod walk;
+pub(crate) mod walk;
 
 pub use walk::{map_funs, map_op};

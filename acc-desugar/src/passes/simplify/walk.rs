@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::hash::Hash;
 
 /// Whether a node may be evaluated where it was not: it cannot fault, it ends, and it evaluates no array.
-pub(super) fn is_speculable(op: &ScalarOp) -> bool {
+pub(crate) fn is_speculable(op: &ScalarOp) -> bool {
     match op {
         ScalarOp::Const(_) | ScalarOp::Cast(_) | ScalarOp::Bitcast(_) | ScalarOp::Select { .. } => true,
         ScalarOp::Prim(p, _) => !p.is_partial(),

@@ -19,7 +19,7 @@ use crate::analysis::comparison::{Comparison, comparison, decided};
 use crate::analysis::cost::prim_cost;
 use crate::passes::simplify::dead_scalars::live;
 use acc_core::ad::Code;
-use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, Val};
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Fun, PrimOp, ScalarOp, Val};
 use acc_core::verify::MAX_RANK;
 use std::collections::{HashMap, HashSet};
 
@@ -75,6 +75,9 @@ impl Reverse<'_, '_> {
         if pivots.len() == sums.len() && pivots.iter().all(|p| p.window.is_none()) {
             return Some(found);
         }
+        if pivots.is_empty() {
+            return Some(self.at_one_place(array, sums, found));
+        }
         // Phases are interleaved; axes without pivots are read at one place. Windows that begin at the first element or before it
         // may reach each.
         let reaches_all = |p: &Pivot| p.window.is_none() || sums[p.axis].base.literal().is_some_and(|base| base <= 0);
@@ -94,6 +97,29 @@ impl Reverse<'_, '_> {
             }
             c.read_where(there, found, &leaves, &at)
         }))
+    }
+
+    /// An array that is 0 but at one place. What is there is an operand: evaluated certainly, so that the sums of all places that a function
+    /// reads may be one kernel.
+    fn at_one_place(&mut self, array: ArrayId, place: &[Sum], value: ArrayId) -> ArrayId {
+        let (rank, elt) = (place.len(), self.w.elt(value).clone());
+        let everywhere =
+            ArrayOp::Replicate { xs: value, axes: vec![Axis::Fixed; rank], extents: self.w.extents_of(array) };
+        let everywhere = self.w.stmt(rank, elt.clone(), everywhere);
+        self.has_shape_of(everywhere, array);
+        let (mut c, lanes) = self.lanes(&[everywhere]);
+        let mut there = c.truth(true);
+        for (index, sum) in lanes.index.iter().zip(place) {
+            let at = sum.base.write(&mut c);
+            let same = c.two(PrimOp::EqP, *index, at);
+            there = c.two(PrimOp::AndP, there, same);
+        }
+        let chosen = |v: &Val| {
+            let zero = c.zero_like(*v);
+            c.choose(there, *v, zero)
+        };
+        let chosen = lanes.elements[0].iter().map(chosen).collect();
+        self.at_points(&lanes, c, chosen, elt)
     }
 
     /// For each index along the axes with pivots, and each value of the coordinates that are none, the adjoint that the point

@@ -1,10 +1,12 @@
 //! Loops of scalars that read active arrays, as loops of arrays.
 //!
-//! The statement becomes three: what comes before the loop, at all points; the loop, in each step of which all points take a
-//! step that have not left it; and what comes after. The adjoints of loops of arrays are known.
+//! Elements that all steps of a point read leave the loop ([`invariant`](super::invariant)). If it reads others, the statement becomes
+//! three: what comes before the loop, at all points; the loop, in each step of which all points take a step that have not left it; and
+//! what comes after. The adjoints of loops of arrays are known.
 
 use super::super::super::sweep::without_fallbacks;
 use super::super::Reverse;
+use super::invariant::hoisted;
 use super::unnest::unnested;
 use acc_core::Error;
 use acc_core::ad::{Code, used_from_around};
@@ -21,8 +23,10 @@ struct Around<'f> {
     init: &'f Vals,
     test: &'f Region,
     step: &'f Region,
-    /// What the loop, or what comes after it, uses of what was before it.
+    /// What the loop, or what comes after it, uses of what was before it, but for literals.
     kept: Vec<Val>,
+    /// The literals before it.
+    literals: Vec<&'f Node>,
 }
 
 impl Reverse<'_, '_> {
@@ -39,21 +43,43 @@ impl Reverse<'_, '_> {
         f.body.visit(0, &mut |n, _| {
             reading_loop |= matches!(n.op, ScalarOp::While { .. }) && n.op.regions().into_iter().any(reads);
         });
-        if !reading_loop {
-            return Ok(None);
+        let Some(&y) = s.results.first().filter(|_| reading_loop) else { return Ok(None) };
+        let f = without_fallbacks(f);
+        let is_active = |read: &Read| self.is_active(read.array);
+        let hoisted = if self.w.exact { None } else { hoisted(&f, &is_active) };
+        if let Some(f) = hoisted {
+            return Ok(Some(self.with_function(s, y, f)));
         }
-        let f = unnested(&without_fallbacks(f), &reads);
+        let f = unnested(&f, &reads);
         let found = f.body.nodes.iter().enumerate().find_map(|(at, n)| match &n.op {
             ScalarOp::While { init, test, step } if reads(test) || reads(step) => {
                 Some((at, &n.results, init, test, step))
             }
             _ => None,
         });
-        let (Some((at, results, init, test, step)), Some(&y)) = (found, s.results.first()) else { return Ok(None) };
-        let mut around = Around { f: &f, at, results, init, test, step, kept: Vec::new() };
+        let Some((at, results, init, test, step)) = found else { return Ok(None) };
+        let literals = f.body.nodes[..at].iter().filter(|n| matches!(n.op, ScalarOp::Const(_))).collect();
+        let mut around = Around { f: &f, at, results, init, test, step, kept: Vec::new(), literals };
         around.kept = around.kept_values();
         let (stmts, result) = self.inner(|this| this.three_parts(s, y, &around));
         Ok(Some((stmts, result?)))
+    }
+
+    /// The element-wise statement with this function.
+    fn of_points(&mut self, s: &Stmt, y: ArrayId, f: Fun) -> ArrayOp {
+        match &s.op {
+            ArrayOp::Map { xs, indexed, .. } => ArrayOp::Map { xs: xs.clone(), f, indexed: *indexed },
+            _ => ArrayOp::Generate { shape: self.w.extents_of(y), f },
+        }
+    }
+
+    fn with_function(&mut self, s: &Stmt, y: ArrayId, f: Fun) -> (Vec<Stmt>, ArrayId) {
+        self.w.note_of("while", "elements that all steps read are read before it");
+        let ty = self.w.ty(y).clone();
+        self.inner(|this| {
+            let op = this.of_points(s, y, f);
+            this.w.add(ty, op)
+        })
     }
 
     fn three_parts(&mut self, s: &Stmt, y: ArrayId, around: &Around<'_>) -> Result<ArrayId, Error> {
@@ -64,11 +90,7 @@ impl Reverse<'_, '_> {
         // Before the loop.
         let nodes = f.body.nodes[..around.at].to_vec();
         let body = Region { params: f.body.params.clone(), nodes, results: first.clone() };
-        let fun = Fun { types: f.types.clone(), body };
-        let op = match &s.op {
-            ArrayOp::Map { xs, indexed, .. } => ArrayOp::Map { xs: xs.clone(), f: fun, indexed: *indexed },
-            _ => ArrayOp::Generate { shape: self.w.extents_of(y), f: fun },
-        };
+        let op = self.of_points(s, y, Fun { types: f.types.clone(), body });
         let all = self.w.stmt(rank, elt(&first), op);
         let part = |this: &mut Self, vals: &[Val], from: usize| {
             let c = this.w.code(first.iter().map(|v| f.ty(*v)));
@@ -112,7 +134,8 @@ impl Around<'_> {
     }
 
     fn kept_values(&self) -> Vec<Val> {
-        let own: HashSet<Val> = self.results.iter().copied().collect();
+        let literals = self.literals.iter().flat_map(|n| &n.results);
+        let own: HashSet<Val> = self.results.iter().chain(literals).copied().collect();
         let mut seen = HashSet::new();
         let used = [used_from_around(self.test), used_from_around(self.step), used_from_around(&self.rest())];
         used.into_iter().flatten().filter(|v| !own.contains(v) && seen.insert(*v)).collect()
@@ -123,6 +146,7 @@ impl Around<'_> {
         let loc = self.f.body.nodes[self.at].loc.clone();
         let mut code = Code::of_function(self.f, &loc);
         code.set_params(state.iter().chain(&self.kept).copied().collect());
+        self.literals.iter().for_each(|n| code.push((*n).clone()));
         code
     }
 

@@ -3,6 +3,7 @@
 //! The steps are gone through from the last to the first. Where one needs of the state before it, some states are kept
 //! ([`kept`]), and the others are computed again from the newest kept one before them.
 
+mod invariant;
 mod kept;
 mod lift;
 pub(super) mod rounds;
