@@ -21,6 +21,9 @@ pub(super) enum Uniform {
 /// The index along one axis of an array, by the coordinates of the point, of which 0 is the outermost.
 pub(super) type Sum = Affine<Uniform, u32>;
 
+/// The same with what else an index may be: between bounds, or a remainder.
+pub(super) type Form = Index<Uniform, u32>;
+
 impl Uniform {
     pub(super) fn literal(&self) -> Option<i64> {
         match self {
@@ -72,9 +75,9 @@ impl Numbers for Uniforms {
 }
 
 /// What an operation other than a sum or product yields of integers that are equal at all points, if it never faults.
-fn uniform(op: PrimOp, args: &[Index<Uniform, u32>]) -> Option<Index<Uniform, u32>> {
+fn uniform(op: PrimOp, args: &[Form]) -> Option<Form> {
     use PrimOp as P;
-    let number = |arg: &Index<Uniform, u32>| match arg {
+    let number = |arg: &Form| match arg {
         Index::Affine(sum) if sum.is_uniform() => Some(sum.base.clone()),
         _ => None,
     };
@@ -87,12 +90,21 @@ fn uniform(op: PrimOp, args: &[Index<Uniform, u32>]) -> Option<Index<Uniform, u3
     is_total.then(|| Index::Affine(Affine::uniform(Uniform::Of(op, args))))
 }
 
+/// The sums that these are, if they are nothing else.
+pub(super) fn sums(forms: &[Form]) -> Option<Vec<Sum>> {
+    let sum = |form: &Form| match form {
+        Index::Affine(sum) => Some(sum.clone()),
+        Index::Clamped(_) | Index::Wrapped(_) => None,
+    };
+    forms.iter().map(sum).collect()
+}
+
 /// What is known of the values of a function.
 pub(super) struct Indices {
     /// The coordinates of the point.
     point: Vec<Val>,
     defined: HashMap<Val, ScalarOp>,
-    found: HashMap<Val, Option<Index<Uniform, u32>>>,
+    found: HashMap<Val, Option<Form>>,
 }
 
 impl Indices {
@@ -109,16 +121,17 @@ impl Indices {
         });
     }
 
-    /// The sums that an index consists of, if it is made of nothing else.
-    pub(super) fn sums(&mut self, index: &[Val]) -> Option<Vec<Sum>> {
-        let sum = |v: &Val| match self.index(*v)? {
-            Index::Affine(sum) => Some(sum),
-            Index::Clamped(_) | Index::Wrapped(_) => None,
-        };
-        index.iter().map(sum).collect()
+    /// What an index is along each axis, if it follows the coordinates.
+    pub(super) fn forms(&mut self, index: &[Val]) -> Option<Vec<Form>> {
+        index.iter().map(|v| self.index(*v)).collect()
     }
 
-    fn index(&mut self, v: Val) -> Option<Index<Uniform, u32>> {
+    /// The sums that an index consists of, if it is made of nothing else.
+    pub(super) fn sums(&mut self, index: &[Val]) -> Option<Vec<Sum>> {
+        sums(&self.forms(index)?)
+    }
+
+    fn index(&mut self, v: Val) -> Option<Form> {
         if let Some(found) = self.found.get(&v) {
             return found.clone();
         }
@@ -127,7 +140,7 @@ impl Indices {
         found
     }
 
-    fn find(&mut self, v: Val) -> Option<Index<Uniform, u32>> {
+    fn find(&mut self, v: Val) -> Option<Form> {
         if let Some(axis) = self.point.iter().position(|p| *p == v) {
             return Some(Index::Affine(Affine::along(axis as u32, Uniform::Literal(0), Uniform::Literal(1))));
         }

@@ -5,7 +5,7 @@
 //! nothing, in derivatives of the derivative neither. Reads of active arrays are
 //! handed out as [`Site`]s; those of branches with whether the branch was taken.
 
-use super::indices::{Indices, Sum};
+use super::indices::{Form, Indices, Sum, sums};
 use super::inline::inlined;
 use acc_core::ad::{
     self, ActiveValues, Arithmetic, Code, Dual, NoArrays, Partial, Tangent, active_values, defined, sure,
@@ -33,6 +33,8 @@ type Adjoints = HashMap<Val, Adjoint>;
 pub(super) struct Site {
     pub(super) array: ArrayId,
     pub(super) index: Vec<Val>,
+    /// How the index follows the point's coordinates, if it does.
+    pub(super) forms: Option<Vec<Form>>,
     /// The index as sums of the point's coordinates, if it is made of nothing else.
     pub(super) sums: Option<Vec<Sum>>,
     /// Whether the read takes place, where that is a question.
@@ -230,11 +232,12 @@ impl Sweep<'_> {
             (ScalarOp::Index(r @ Read { array, leaves, index, .. }), _) if self.is_active(r) => {
                 let leaves = n.results.iter().zip(leaves);
                 let leaves = leaves.filter_map(|(v, leaf)| Some((*leaf, adjoints.get(v)?.value)));
-                let sums = self.indices.sums(index);
+                let forms = self.indices.forms(index);
                 self.sites.push(Site {
                     array: *array,
                     index: index.to_vec(),
-                    sums,
+                    sums: forms.as_deref().and_then(sums),
+                    forms,
                     guard: None,
                     leaves: leaves.collect(),
                     loc: n.loc.clone(),

@@ -8,16 +8,15 @@
 mod adjoint;
 mod control;
 mod folds;
-mod gather;
 mod lanes;
 mod loops;
 mod one_hot;
 mod permute;
 mod points;
+mod reads;
 mod ruled;
 mod scan;
 mod shape;
-mod sites;
 mod stencil;
 
 use super::writer::Writer;

@@ -12,8 +12,8 @@
 //! Reads at `s * y + b` for several `b` from 0 to `s - 1`, as those of a pool, never meet: an element belongs to the one for
 //! which `b` is the remainder of its index by `s`. They have one adjoint, which is looked at once for each element.
 
-use super::super::indices::{Indices, Sum, Uniform};
-use super::Reverse;
+use super::super::super::indices::{Indices, Sum, Uniform};
+use super::super::Reverse;
 use crate::analysis::access::Term;
 use crate::analysis::comparison::{Comparison, comparison, decided};
 use crate::analysis::cost::prim_cost;
@@ -75,8 +75,12 @@ impl Reverse<'_, '_> {
         if pivots.len() == sums.len() && pivots.iter().all(|p| p.window.is_none()) {
             return Some(found);
         }
-        if pivots.is_empty() {
-            return Some(self.at_one_place(array, sums, found));
+        // In an exact run an element is evaluated only if something reads it.
+        if !self.w.exact && pivots.iter().all(|p| p.window.is_none()) {
+            let kept = |axis: usize| pivots.iter().any(|p| p.axis == axis);
+            let place: Vec<Option<&Uniform>> =
+                sums.iter().enumerate().map(|(axis, sum)| (!kept(axis)).then_some(&sum.base)).collect();
+            return Some(self.at_place(array, &place, found));
         }
         // Phases are interleaved; axes without pivots are read at one place. Windows that begin at the first element or before it
         // may reach each.
@@ -99,27 +103,43 @@ impl Reverse<'_, '_> {
         }))
     }
 
-    /// An array that is 0 but at one place. What is there is an operand: evaluated certainly, so that the sums of all places that a function
-    /// reads may be one kernel.
-    fn at_one_place(&mut self, array: ArrayId, place: &[Sum], value: ArrayId) -> ArrayId {
-        let (rank, elt) = (place.len(), self.w.elt(value).clone());
-        let everywhere =
-            ArrayOp::Replicate { xs: value, axes: vec![Axis::Fixed; rank], extents: self.w.extents_of(array) };
-        let everywhere = self.w.stmt(rank, elt.clone(), everywhere);
-        self.has_shape_of(everywhere, array);
+    /// An array that is 0 but at one place along some of its axes. What is there is an operand: its evaluation waits for no element that
+    /// reads it, and the sums for all places that a function reads may be one kernel.
+    fn at_place(&mut self, array: ArrayId, place: &[Option<&Uniform>], values: ArrayId) -> ArrayId {
+        let everywhere = self.replicated(array, |axis| place[axis].is_some(), values);
         let (mut c, lanes) = self.lanes(&[everywhere]);
         let mut there = c.truth(true);
-        for (index, sum) in lanes.index.iter().zip(place) {
-            let at = sum.base.write(&mut c);
-            let same = c.two(PrimOp::EqP, *index, at);
-            there = c.two(PrimOp::AndP, there, same);
+        for (index, at) in lanes.index.iter().zip(place) {
+            if let Some(at) = at {
+                let at = at.write(&mut c);
+                let same = c.two(PrimOp::EqP, *index, at);
+                there = c.two(PrimOp::AndP, there, same);
+            }
         }
-        let chosen = |v: &Val| {
-            let zero = c.zero_like(*v);
-            c.choose(there, *v, zero)
-        };
-        let chosen = lanes.elements[0].iter().map(chosen).collect();
+        let zeros = c.zeros(&self.w.elt(values).leaves());
+        let chosen = lanes.elements[0].iter().zip(zeros).map(|(v, zero)| c.choose(there, *v, zero)).collect();
+        let elt = self.w.elt(values).clone();
         self.at_points(&lanes, c, chosen, elt)
+    }
+
+    /// An array along new axes, those of `like` of which `new` holds; it has no more points than that one.
+    pub(super) fn replicated(&mut self, like: ArrayId, new: impl Fn(usize) -> bool, values: ArrayId) -> ArrayId {
+        let (rank, elt) = (self.w.rank(like), self.w.elt(values).clone());
+        let mut shape = self.w.code([]);
+        let extents: Vec<Val> = (0..rank).filter(|k| new(*k)).map(|k| shape.extent(like, k)).collect();
+        let axes: Vec<Axis> = (0..rank).map(|k| if new(k) { Axis::Fixed } else { Axis::All }).collect();
+        let whole = axes.iter().all(|axis| *axis == Axis::Fixed);
+        let op = ArrayOp::Replicate { xs: values, axes, extents: shape.done(extents) };
+        let everywhere = self.w.stmt(rank, elt.clone(), op);
+        if whole {
+            self.has_shape_of(everywhere, like);
+            return everywhere;
+        }
+        let zeros = self.w.zeros(like);
+        self.has_shape_of(zeros, like);
+        let (c, lanes) = self.lanes(&[everywhere, zeros]);
+        let same = lanes.elements[0].clone();
+        self.at_points(&lanes, c, same, elt)
     }
 
     /// For each index along the axes with pivots, and each value of the coordinates that are none, the adjoint that the point
@@ -332,6 +352,11 @@ fn pivots(sums: &[Sum], phases: bool) -> Option<Vec<Pivot>> {
     let varying = sums.iter().enumerate().filter(|(_, sum)| !sum.is_uniform());
     let pivot = |axis: usize| phases.then(|| by_phases(sums, axis)).flatten().or_else(|| of_least_step(sums, axis));
     varying.map(|(axis, _)| pivot(axis)).collect()
+}
+
+/// Whether the coordinates that are not summed over can be found from such indices.
+pub(super) fn has_pivots(sums: &[Sum]) -> bool {
+    pivots(sums, false).is_some()
 }
 
 /// The axes of an aligned array along which its elements are not summed: two where elements are found by phases.

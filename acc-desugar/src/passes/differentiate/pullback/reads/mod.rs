@@ -1,40 +1,63 @@
 //! Adjoints of reads: gathers where the index can be solved for the points that read, else scatters.
 //!
-//! An index of sums of the point's coordinates is solved for them ([`gather`](super::gather)). Any other read is a permute
-//! that adds to the adjoint so far. Reads that never meet, as those of a pool, are gathered together.
+//! An index of sums of the point's coordinates is solved for them ([`gather`]). Reads that never meet, as those of a pool, are
+//! gathered together; reads at clamped positions through an array that goes on beyond the edges ([`edges`]). Any other read is a
+//! permute that adds to the adjoint so far.
+
+mod edges;
+mod gather;
 
 use super::super::sweep::{Site, Swept};
 use super::super::writer::adder;
 use super::Reverse;
-use super::gather::{Read, are_apart};
 use super::lanes::Lanes;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Fun, Val};
+use edges::extended;
+use gather::{Read, are_apart};
 
 impl Reverse<'_, '_> {
     /// The contributions of all reads of a function of points.
     pub(super) fn sites(&mut self, lanes: &Lanes, swept: &Swept) -> Result<(), Error> {
-        for sites in apart(&swept.sites) {
-            let around = std::mem::replace(&mut self.w.loc, sites[0].loc.clone());
-            if !self.w.loc.is_known() {
-                self.w.loc = around.clone();
-            }
-            self.contributions(lanes, &swept.code, &sites);
-            self.w.loc = around;
+        let (plain, groups) = extended(&swept.sites, self.w.exact);
+        for sites in apart(&plain) {
+            self.at_site(sites[0], |this| this.contributions(lanes, &swept.code, &sites));
+        }
+        for group in &groups {
+            self.at_site(group.sites[0], |this| {
+                let values = this.values_of(lanes, &swept.code, &group.sites);
+                this.extended_contributions(group, &values);
+            });
         }
         Ok(())
     }
 
-    /// The contribution of reads of one array that are apart from each other.
-    fn contributions(&mut self, lanes: &Lanes, code: &Code, sites: &[&Site]) {
-        let array = sites[0].array;
+    /// What is written for a read, where the user wrote it.
+    fn at_site(&mut self, site: &Site, write: impl FnOnce(&mut Self)) {
+        let around = std::mem::replace(&mut self.w.loc, site.loc.clone());
+        if !self.w.loc.is_known() {
+            self.w.loc = around.clone();
+        }
+        write(self);
+        self.w.loc = around;
+    }
+
+    /// The adjoints that the points have for each of some reads; the same array where they are the same.
+    fn values_of(&mut self, lanes: &Lanes, code: &Code, sites: &[&Site]) -> Vec<ArrayId> {
         let mut values: Vec<ArrayId> = Vec::new();
         for (k, site) in sites.iter().enumerate() {
             let same = sites[..k].iter().position(|s| s.leaves == site.leaves && s.guard == site.guard);
             values.push(same.map_or_else(|| self.site_values(lanes, code.clone(), site), |k| values[k]));
         }
+        values
+    }
+
+    /// The contribution of reads of one array that are apart from each other.
+    fn contributions(&mut self, lanes: &Lanes, code: &Code, sites: &[&Site]) {
+        let array = sites[0].array;
+        let values = self.values_of(lanes, code, sites);
         let reads = sites.iter().zip(&values).map(|(s, &values)| Some(Read { sums: s.sums.as_deref()?, values }));
         let reads: Option<Vec<Read<'_>>> = reads.collect();
         match reads.and_then(|reads| self.gathered(array, &reads)) {
@@ -102,9 +125,9 @@ impl Reverse<'_, '_> {
 }
 
 /// Reads of which no two in one group ever read the same element, as far as that is seen.
-fn apart(sites: &[Site]) -> Vec<Vec<&Site>> {
+fn apart<'s>(sites: &[&'s Site]) -> Vec<Vec<&'s Site>> {
     let mut groups: Vec<Vec<&Site>> = Vec::new();
-    for site in sites {
+    for &site in sites {
         let joins = |group: &Vec<&Site>| {
             group.iter().all(|other| {
                 let sums = site.sums.as_deref().zip(other.sums.as_deref());
