@@ -137,7 +137,7 @@ impl Reverse<'_, '_> {
         let (rank, elt) = (self.w.rank(by), self.w.elt(by).clone());
         let leaves = elt.leaves();
         let others: Vec<usize> = (0..rank).filter(|k| *k != axis).collect();
-        // Beyond each edge: the sum of what is there.
+        // The sum of what is beyond each edge.
         let mut beyond = Vec::new();
         for bound in &edges.bounds {
             let mut shape = self.w.code([]);
