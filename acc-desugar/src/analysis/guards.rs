@@ -8,6 +8,17 @@ use std::collections::HashMap;
 
 /// Whether every read of a function is in a branch whose condition says that its index is in bounds.
 pub(crate) fn reads_are_guarded(f: &Fun) -> bool {
+    let (mut any, mut outside) = (false, false);
+    f.body.visit(0, &mut |n, depth| {
+        if matches!(&n.op, ScalarOp::Index(read) if !read.index.is_empty()) {
+            any = true;
+            outside |= depth == 0;
+        }
+    });
+    // Most functions read outside of branches, or nothing.
+    if outside || !any {
+        return !outside;
+    }
     let mut nodes: HashMap<Val, &Node> = HashMap::new();
     f.body.visit(0, &mut |n, _| nodes.extend(n.results.iter().map(|v| (*v, n))));
     Guards { f, nodes }.region(&f.body, &[])

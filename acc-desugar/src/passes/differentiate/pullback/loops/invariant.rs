@@ -13,10 +13,10 @@ use std::collections::{HashMap, HashSet};
 /// The function with the reads that `is_active` before the loops that do not change their indices, if there are such reads.
 pub(super) fn hoisted(f: &Fun, is_active: &dyn Fn(&Read) -> bool) -> Option<Fun> {
     let loc = &f.body.nodes.first()?.loc;
-    let mut hoist = Hoist { code: Code::of_function(f, loc), is_active, names: HashMap::new(), found: false };
+    let mut hoist = Hoist { code: Code::of_function(f, loc), is_active, names: HashMap::new() };
     hoist.nodes(&f.body.nodes);
     let results: Vec<Val> = f.body.results.iter().map(|v| hoist.name(*v)).collect();
-    hoist.found.then(|| hoist.code.done(results))
+    (!hoist.names.is_empty()).then(|| hoist.code.done(results))
 }
 
 struct Hoist<'a> {
@@ -24,7 +24,6 @@ struct Hoist<'a> {
     is_active: &'a dyn Fn(&Read) -> bool,
     /// What stands for values of reads that have left a loop.
     names: HashMap<Val, Val>,
-    found: bool,
 }
 
 /// What leaves a loop.
@@ -101,7 +100,6 @@ impl Hoist<'_> {
             let values = known.unwrap_or_else(|| self.read(&read, n));
             self.names.extend(n.results.iter().copied().zip(values.iter().copied()));
             leaving.reads.push((read, values));
-            self.found = true;
         }
     }
 

@@ -103,8 +103,8 @@ impl Reverse<'_, '_> {
         }))
     }
 
-    /// An array that is 0 but at one place along some of its axes. The value at that place is an operand: its evaluation waits for no element that
-    /// reads it, and the sums for all places that a function reads may be one kernel.
+    /// An array that is 0 but at one place along some of its axes. The value at that place is an operand: its evaluation waits
+    /// for no element that reads it, and the sums for all places that a function reads may be one kernel.
     fn at_place(&mut self, array: ArrayId, place: &[Option<&Uniform>], values: ArrayId) -> ArrayId {
         let everywhere = self.replicated(array, |axis| place[axis].is_some(), values);
         let (mut c, lanes) = self.lanes(&[everywhere]);
