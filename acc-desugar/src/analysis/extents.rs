@@ -5,7 +5,8 @@ use crate::analysis::contraction::Definitions;
 use acc_core::ad::Code;
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{
-    self, ArrayId, ArrayOp, Block, Fun, Loc, PrimOp, Program, Read, Region, ScalarOp, Sizes, Val, result_extents,
+    self, ArrayId, ArrayOp, ArrayType, Block, Fun, Loc, PrimOp, Program, Read, Region, ScalarOp, Sizes, Stmt, Val,
+    result_extents,
 };
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
@@ -44,17 +45,54 @@ pub(crate) struct Extents {
 
 impl Extents {
     pub(crate) fn new(p: &Program) -> Extents {
-        let of = vec![Vec::new(); p.types.len()];
+        let mut e = Extents::of_types(&p.types);
+        e.block(&p.body);
+        e
+    }
+
+    /// The same before any statement is known.
+    pub(crate) fn of_types(types: &[ArrayType]) -> Extents {
         let mut e = Extents {
             interned: HashMap::new(),
             exprs: Vec::new(),
             flags: HashSet::new(),
             elements: HashMap::new(),
-            of,
+            of: Vec::with_capacity(types.len()),
             unknown: 0,
         };
-        e.block(p, &p.body);
+        e.declare(types);
         e
+    }
+
+    /// Arrays of these types, of which the last ones are new: no statement of theirs is known.
+    pub(crate) fn declare(&mut self, types: &[ArrayType]) {
+        for (k, ty) in types.iter().enumerate().skip(self.of.len()) {
+            let own = (0..ty.rank).map(|axis| self.intern(Expr::Of(ArrayId(k as u32), axis))).collect();
+            self.of.push(own);
+        }
+    }
+
+    /// The extents of a statement's results follow from those of its operands.
+    pub(crate) fn note(&mut self, s: &Stmt) {
+        let Ok(found) = result_extents(&s.op, self);
+        if let Some(extents) = found.map(ir::Extents::into_vec) {
+            s.results.iter().for_each(|r| self.of[r.index()] = extents.clone());
+        }
+    }
+
+    /// An array is known to have the extents of another one.
+    pub(crate) fn set(&mut self, a: ArrayId, like: ArrayId) {
+        self.of[a.index()] = self.of[like.index()].clone();
+    }
+
+    /// The least of the extents of some arrays along each axis.
+    pub(crate) fn common(&mut self, arrays: &[ArrayId]) -> Vec<Extent> {
+        let rank = arrays.first().map_or(0, |a| self.of(*a).len());
+        let along = |e: &mut Extents, axis: usize| {
+            let all: Vec<Extent> = arrays.iter().map(|a| e.of(*a)[axis]).collect();
+            e.least(&all)
+        };
+        (0..rank).map(|axis| along(self, axis)).collect()
     }
 
     /// The extents of an array.
@@ -72,30 +110,19 @@ impl Extents {
         next
     }
 
-    fn own(&mut self, p: &Program, a: ArrayId) -> Vec<Extent> {
-        (0..p.ty(a).rank).map(|axis| self.intern(Expr::Of(a, axis))).collect()
-    }
-
-    fn block(&mut self, p: &Program, b: &Block) {
-        for &a in &b.params {
-            self.of[a.index()] = self.own(p, a);
-        }
+    fn block(&mut self, b: &Block) {
         for s in &b.stmts {
-            s.op.blocks().into_iter().for_each(|b| acc_core::grow_stack(|| self.block(p, b)));
-            for &r in &s.results {
-                let Ok(extents) = result_extents(&s.op, self);
-                let mut extents = extents.map(ir::Extents::into_vec).unwrap_or_else(|| self.own(p, r));
-                if let ArrayOp::Check { xs, ok, .. } = &s.op {
-                    self.learn(*xs, ok, &mut extents);
-                }
-                self.of[r.index()] = extents;
+            s.op.blocks().into_iter().for_each(|b| acc_core::grow_stack(|| self.block(b)));
+            self.note(s);
+            if let (ArrayOp::Check { xs, ok, .. }, [r]) = (&s.op, &s.results[..]) {
+                self.learn(*xs, ok, *r);
             }
         }
     }
 
     /// What is checked holds wherever there is an element of the result: the extents of an array that must be those of another
     /// one are those.
-    fn learn(&self, checked: ArrayId, ok: &Fun, extents: &mut [Extent]) {
+    fn learn(&mut self, checked: ArrayId, ok: &Fun, result: ArrayId) {
         let defined = |v: Val| ok.body.definition(v).map(|n| &n.op);
         let mut conjuncts: Vec<Val> = ok.body.results.clone();
         while let Some(v) = conjuncts.pop() {
@@ -107,11 +134,9 @@ impl Extents {
                     &[Some(ScalarOp::Extent { array: a, axis: i }), Some(ScalarOp::Extent { array: b, axis: j })],
                 ) => {
                     for (own, axis, other, at) in [(a, i, b, j), (b, j, a, i)] {
-                        let known = self.of(*other).get(*at as usize);
-                        if let (true, Some(own), Some(known)) =
-                            (*own == checked, extents.get_mut(*axis as usize), known)
-                        {
-                            *own = *known;
+                        let known = self.of(*other).get(*at as usize).copied().filter(|_| *own == checked);
+                        if let (Some(known), Some(own)) = (known, self.of[result.index()].get_mut(*axis as usize)) {
+                            *own = known;
                         }
                     }
                 }
@@ -399,7 +424,11 @@ impl Sizes<'_> for Extents {
         Ok(self.values(f, &[], None).into())
     }
     fn least(&mut self, sizes: &[Extent]) -> Extent {
-        let mut sizes = sizes.to_vec();
+        let parts = |n: &Extent| match self.expr(*n) {
+            Some(Expr::Min(of)) => of.clone(),
+            _ => vec![*n],
+        };
+        let mut sizes: Vec<Extent> = sizes.iter().flat_map(parts).collect();
         sizes.sort_unstable();
         sizes.dedup();
         if let [one] = sizes[..] { one } else { self.intern(Expr::Min(sizes)) }

@@ -281,6 +281,9 @@ impl Decider<'_> {
         let Some(again) = is_cheaper_than_memory(own.cost, times, consumers.max().unwrap_or(0)) else {
             return Some("its elements would be computed more than once");
         };
+        if self.stored_for(k, times, again) > 1 {
+            return Some("more than one array that it is computed from would be stored in its place");
+        }
         for (&(kernel, _), r) in &parts {
             let kernel = self.kernel(kernel);
             let copies = if r.window { r.times } else { 1 };
@@ -294,6 +297,28 @@ impl Decider<'_> {
         }
         self.again[k] = again;
         None
+    }
+
+    /// How many arrays that nothing else reads would be stored, because a statement is computed several times.
+    fn stored_for(&self, k: usize, times: usize, again: usize) -> usize {
+        if times <= 1 {
+            return 0;
+        }
+        let mut arrays = self.uses.sites[k].stmt.op.arrays();
+        arrays.sort_unstable();
+        arrays.dedup();
+        let own = |a: &ArrayId| {
+            let p = self.uses.def[a.index()]?;
+            let is_own = self.uses.of[a.index()]
+                .iter()
+                .all(|u| u.read == Read::Measured || matches!(u.by, By::Stmt(by) if by == k && u.read == Read::Point));
+            (is_own && kind(self.uses.sites[p].stmt) == Some(Kind::Points)).then_some(p)
+        };
+        let stored = |p: usize| match is_cheaper_than_memory(facts(self.uses.sites[p].stmt).cost, times, again) {
+            Some(again) => acc_core::grow_stack(|| self.stored_for(p, times, again)),
+            None => 1,
+        };
+        arrays.iter().filter_map(own).map(stored).sum()
     }
 
     /// Whether it maps arrays of the very extents of its result, so that edges are the same.

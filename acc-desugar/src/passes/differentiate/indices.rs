@@ -3,8 +3,9 @@
 //! Where the index of a read is such a sum, the points that read an element can be found from its index.
 
 use crate::analysis::access::{Affine, Index, Numbers};
+use crate::analysis::extents::{Extent, Extents};
 use acc_core::ad::Code;
-use acc_core::data::ScalarType;
+use acc_core::data::{Prim, ScalarType};
 use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, PrimOp, Region, ScalarOp, Val};
 use std::collections::HashMap;
@@ -29,6 +30,18 @@ impl Uniform {
         match self {
             Uniform::Literal(n) => Some(*n),
             Uniform::Extent(..) | Uniform::Of(..) => None,
+        }
+    }
+
+    /// The integer as one that can be compared with extents.
+    pub(super) fn among(&self, extents: &mut Extents) -> Extent {
+        match self {
+            Uniform::Literal(n) => extents.literal(n.lit()),
+            Uniform::Extent(a, axis) => extents.of(*a)[*axis],
+            Uniform::Of(op, args) => {
+                let args = args.iter().map(|arg| arg.among(extents)).collect();
+                extents.prim(*op, args)
+            }
         }
     }
 
@@ -90,15 +103,6 @@ fn uniform(op: PrimOp, args: &[Form]) -> Option<Form> {
     is_total.then(|| Index::Affine(Affine::uniform(Uniform::Of(op, args))))
 }
 
-/// The sums that these are, if they are nothing else.
-pub(super) fn sums(forms: &[Form]) -> Option<Vec<Sum>> {
-    let sum = |form: &Form| match form {
-        Index::Affine(sum) => Some(sum.clone()),
-        Index::Clamped(_) | Index::Wrapped(_) => None,
-    };
-    forms.iter().map(sum).collect()
-}
-
 /// What is known of the values of a function.
 pub(super) struct Indices {
     /// The coordinates of the point.
@@ -121,14 +125,18 @@ impl Indices {
         });
     }
 
-    /// What an index is along each axis, if it follows the coordinates.
-    pub(super) fn forms(&mut self, index: &[Val]) -> Option<Vec<Form>> {
+    /// What an index is along each axis, where it follows the coordinates.
+    pub(super) fn forms(&mut self, index: &[Val]) -> Vec<Option<Form>> {
         index.iter().map(|v| self.index(*v)).collect()
     }
 
     /// The sums that an index consists of, if it is made of nothing else.
     pub(super) fn sums(&mut self, index: &[Val]) -> Option<Vec<Sum>> {
-        sums(&self.forms(index)?)
+        let sum = |form: Option<Form>| match form? {
+            Index::Affine(sum) => Some(sum),
+            Index::Clamped(_) | Index::Wrapped(_) => None,
+        };
+        self.forms(index).into_iter().map(sum).collect()
     }
 
     fn index(&mut self, v: Val) -> Option<Form> {

@@ -5,7 +5,7 @@
 //! nothing, in derivatives of the derivative neither. Reads of active arrays are
 //! handed out as [`Site`]s; those of branches with whether the branch was taken.
 
-use super::indices::{Form, Indices, Sum, sums};
+use super::indices::{Form, Indices};
 use super::inline::inlined;
 use acc_core::ad::{
     self, ActiveValues, Arithmetic, Code, Dual, NoArrays, Partial, Tangent, active_values, defined, sure,
@@ -33,10 +33,8 @@ type Adjoints = HashMap<Val, Adjoint>;
 pub(super) struct Site {
     pub(super) array: ArrayId,
     pub(super) index: Vec<Val>,
-    /// How the index follows the point's coordinates, if it does.
-    pub(super) forms: Option<Vec<Form>>,
-    /// The index as sums of the point's coordinates, if it is made of nothing else.
-    pub(super) sums: Option<Vec<Sum>>,
+    /// How the index along each axis follows the point's coordinates, where it does.
+    pub(super) forms: Vec<Option<Form>>,
     /// Whether the read takes place, where that is a question.
     pub(super) guard: Option<Val>,
     /// The leaves with their adjoints.
@@ -51,6 +49,13 @@ pub(super) struct Swept {
     /// The adjoints of its parameters, by position.
     adjoints: Vec<Option<Val>>,
     pub(super) sites: Vec<Site>,
+}
+
+impl Site {
+    /// How the index follows the point's coordinates, if it does along all axes.
+    pub(super) fn whole_forms(&self) -> Option<Vec<Form>> {
+        self.forms.iter().cloned().collect()
+    }
 }
 
 impl Swept {
@@ -232,12 +237,10 @@ impl Sweep<'_> {
             (ScalarOp::Index(r @ Read { array, leaves, index, .. }), _) if self.is_active(r) => {
                 let leaves = n.results.iter().zip(leaves);
                 let leaves = leaves.filter_map(|(v, leaf)| Some((*leaf, adjoints.get(v)?.value)));
-                let forms = self.indices.forms(index);
                 self.sites.push(Site {
                     array: *array,
                     index: index.to_vec(),
-                    sums: forms.as_deref().and_then(sums),
-                    forms,
+                    forms: self.indices.forms(index),
                     guard: None,
                     leaves: leaves.collect(),
                     loc: n.loc.clone(),

@@ -2,6 +2,7 @@
 
 use super::extents::KnownExtents;
 use super::notes::Note;
+use crate::analysis::extents::Extents;
 use crate::settings::Settings;
 use acc_core::ad::Code;
 use acc_core::data::EltType;
@@ -23,6 +24,8 @@ pub(super) struct Writer<'a> {
     pub(super) kept_states: usize,
     /// Whether nothing is evaluated for adjoints that are all 0, where the function may not evaluate it.
     pub(super) exact: bool,
+    /// Which arrays have the same extents.
+    pub(super) extents: Extents,
     known: KnownExtents,
     notes: Vec<Note>,
 }
@@ -31,6 +34,7 @@ impl<'a> Writer<'a> {
     pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>) -> Writer<'a> {
         let &Settings { limits, kept_states, .. } = settings;
         Writer {
+            extents: Extents::of_types(&types),
             types,
             stmts: Vec::new(),
             loc: Loc::unknown(),
@@ -63,6 +67,7 @@ impl<'a> Writer<'a> {
     /// A new array, which no statement defines yet.
     pub(super) fn array(&mut self, ty: ArrayType) -> ArrayId {
         self.types.push(ty);
+        self.extents.declare(&self.types);
         ArrayId(self.types.len() as u32 - 1)
     }
 
@@ -74,7 +79,9 @@ impl<'a> Writer<'a> {
     /// A statement with one result.
     pub(super) fn add(&mut self, ty: ArrayType, op: ArrayOp) -> ArrayId {
         let result = self.array(ty);
-        self.stmts.push(Stmt { results: smallvec![result], op, loc: self.loc.clone() });
+        let s = Stmt { results: smallvec![result], op, loc: self.loc.clone() };
+        self.extents.note(&s);
+        self.stmts.push(s);
         result
     }
 
@@ -95,8 +102,15 @@ impl<'a> Writer<'a> {
         c.done(extents)
     }
 
-    /// Notes the extents of a statement's result, if it is not to be evaluated for these.
+    /// Whether two arrays have the same extents for certain.
+    pub(super) fn same_extents(&self, a: ArrayId, b: ArrayId) -> bool {
+        self.extents.of(a) == self.extents.of(b)
+    }
+
+    /// Notes the extents of a statement's results, which are not evaluated for these in an exact run.
     pub(super) fn note_extents(&mut self, s: &Stmt) {
+        self.extents.declare(&self.types);
+        self.extents.note(s);
         if self.exact {
             let types = &self.types;
             self.known.note(s, &|a| types[a.index()].rank, &s.loc);
@@ -105,11 +119,15 @@ impl<'a> Writer<'a> {
 
     /// Tangents or adjoints of an array that are all 0.
     pub(super) fn zeros(&mut self, of: ArrayId) -> ArrayId {
-        let (rank, elt) = (self.rank(of), self.tangent_elt(of));
+        self.zeros_of(self.extents_of(of), self.tangent_elt(of))
+    }
+
+    /// An array of these extents that is all 0.
+    pub(super) fn zeros_of(&mut self, shape: Fun, elt: EltType) -> ArrayId {
+        let rank = shape.body.results.len();
         let mut c = Code::of_index(rank, &self.loc);
         let zeros = c.zeros(&elt.leaves());
-        let op = ArrayOp::Generate { shape: self.extents_of(of), f: c.done(zeros) };
-        self.stmt(rank, elt, op)
+        self.stmt(rank, elt, ArrayOp::Generate { shape, f: c.done(zeros) })
     }
 
     /// Those of these arrays with a float in their elements.

@@ -90,7 +90,7 @@ impl Position {
 impl Reverse<'_, '_> {
     /// Adds to the adjoint of an array, if it has one.
     pub(super) fn contribute(&mut self, a: ArrayId, adjoint: ArrayId) {
-        self.has_shape_of(adjoint, a);
+        self.w.extents.set(adjoint, a);
         self.contribute_points(a, adjoint);
     }
 
@@ -107,15 +107,15 @@ impl Reverse<'_, '_> {
         let sum = match (self.adjoints.remove(&a), adjoint) {
             (None, adjoint) => adjoint,
             (Some(Adjoint::Dense(old)), Adjoint::Dense(new)) => Adjoint::Dense(match (&old[..], &new[..]) {
-                (&[one], &[other]) if self.shape(one) == self.shape(other) => vec![self.sum(one, other)],
+                (&[one], &[other]) if self.w.same_extents(one, other) => vec![self.w.sum(one, other)],
                 _ => [old, new].concat(),
             }),
             (Some(Adjoint::OneHot(old)), Adjoint::OneHot(new)) if old.whole && new.whole && old.place == new.place => {
-                Adjoint::OneHot(OneHot { values: self.sum(old.values, new.values), ..old })
+                Adjoint::OneHot(OneHot { values: self.w.sum(old.values, new.values), ..old })
             }
             (Some(old), new) => {
                 let (old, new) = (self.dense(a, old), self.dense(a, new));
-                Adjoint::Dense(vec![self.sum(old, new)])
+                Adjoint::Dense(vec![self.w.sum(old, new)])
             }
         };
         self.adjoints.insert(a, sum);
@@ -132,13 +132,6 @@ impl Reverse<'_, '_> {
         self.take(a).unwrap_or_else(|| self.w.zeros(a))
     }
 
-    /// The sum of two arrays of the same extents.
-    fn sum(&mut self, a: ArrayId, b: ArrayId) -> ArrayId {
-        let sum = self.w.sum(a, b);
-        self.has_shape_of(sum, a);
-        sum
-    }
-
     /// The adjoint of an array as a dense one, with fewer points if all that contributed has these.
     pub(super) fn points(&mut self, a: ArrayId, adjoint: Adjoint) -> ArrayId {
         match adjoint {
@@ -153,7 +146,7 @@ impl Reverse<'_, '_> {
             Adjoint::OneHot(adjoint) => self.expanded(a, adjoint),
             Adjoint::Dense(parts) => {
                 let padded: Vec<ArrayId> = parts.into_iter().map(|part| self.padded(part, a)).collect();
-                let sum = padded.into_iter().reduce(|sum, part| self.sum(sum, part));
+                let sum = padded.into_iter().reduce(|sum, part| self.w.sum(sum, part));
                 sum.unwrap_or_else(|| self.w.zeros(a))
             }
         }

@@ -32,21 +32,19 @@ impl Reverse<'_, '_> {
     pub(super) fn at_points(&mut self, lanes: &Lanes, code: Code, results: Vec<Val>, elt: EltType) -> ArrayId {
         let mut f = code.done(results);
         let (rank, seen) = (lanes.index.len(), used(&f));
-        let shape = self.common_shape(lanes.xs.iter().copied());
+        let extents = self.w.extents.common(&lanes.xs);
         let mut kept: Vec<bool> = vec![true; lanes.xs.len()];
         for (k, element) in lanes.elements.iter().enumerate() {
             kept[k] = element.iter().any(|v| seen.contains(v));
-            let xs = lanes.xs.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(x, _)| *x);
-            kept[k] |= self.common_shape(xs) != shape || !kept.contains(&true);
+            let xs: Vec<ArrayId> = lanes.xs.iter().zip(&kept).filter(|(_, kept)| **kept).map(|(x, _)| *x).collect();
+            kept[k] |= self.w.extents.common(&xs) != extents || !kept.contains(&true);
         }
         let indexed = lanes.index.iter().any(|i| seen.contains(i));
         let index = lanes.index.iter().filter(|_| indexed);
         let elements = lanes.elements.iter().zip(&kept).filter(|(_, kept)| **kept).flat_map(|(e, _)| e);
         f.body.params = index.chain(elements).copied().collect();
         let xs = lanes.xs.iter().zip(kept).filter(|(_, kept)| *kept).map(|(x, _)| *x).collect();
-        let made = self.w.stmt(rank, elt, ArrayOp::Map { xs, f, indexed });
-        self.shapes.insert(made, shape);
-        made
+        self.w.stmt(rank, elt, ArrayOp::Map { xs, f, indexed })
     }
 
     /// Sweeps a function of points with these coordinates. `by` are the adjoints of the floats among its results.
@@ -84,7 +82,7 @@ impl Reverse<'_, '_> {
 
     /// An array of adjoints with zeros added where it has fewer points than `like`.
     pub(super) fn padded(&mut self, a: ArrayId, like: ArrayId) -> ArrayId {
-        if self.shape(a) == self.shape(like) {
+        if self.w.same_extents(a, like) {
             return a;
         }
         let elt = self.w.elt(a).clone();

@@ -32,8 +32,8 @@ use std::collections::HashMap;
 /// The function's parameters are the point.
 pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, by: &[ArrayId]) -> Result<Vec<ArrayId>, Error> {
     let activity = Activity::of(&w.types, f, f.params.iter().copied());
-    let mut r = Reverse { w, activity, adjoints: HashMap::new(), shapes: HashMap::new() };
-    r.note_shapes(&f.stmts);
+    f.stmts.iter().for_each(|s| w.note_extents(s));
+    let mut r = Reverse { w, activity, adjoints: HashMap::new() };
     let with_adjoint: Vec<ArrayId> = f.results.iter().copied().filter(|a| r.w.elt(*a).has_float()).collect();
     for (y, by) in with_adjoint.into_iter().zip(by) {
         r.contribute(y, *by);
@@ -54,8 +54,6 @@ struct Reverse<'w, 'a> {
     activity: Activity,
     /// The adjoints so far.
     adjoints: HashMap<ArrayId, Adjoint>,
-    /// Arrays whose extents are the least of those of others, in ascending order.
-    shapes: HashMap<ArrayId, Vec<ArrayId>>,
 }
 
 impl Reverse<'_, '_> {
@@ -158,8 +156,10 @@ impl Reverse<'_, '_> {
     /// Writes statements, and goes back through them with these adjoints of their results.
     pub(super) fn replaced(&mut self, stmts: &[Stmt], by: &[(ArrayId, ArrayId)]) -> Result<(), Error> {
         self.w.stmts.extend(stmts.iter().cloned());
-        stmts.iter().for_each(|s| self.activity.add(&self.w.types, s));
-        self.note_shapes(stmts);
+        for s in stmts {
+            self.activity.add(&self.w.types, s);
+            self.w.note_extents(s);
+        }
         for (y, by) in by {
             self.contribute(*y, *by);
         }
@@ -170,7 +170,6 @@ impl Reverse<'_, '_> {
     /// Goes back through an operation with this adjoint of its result.
     fn through(&mut self, ty: ArrayType, op: ArrayOp, by: ArrayId) -> Result<(), Error> {
         let result = self.w.array(ty);
-        self.has_shape_of(result, by);
         let s = Stmt { results: [result].into_iter().collect(), op, loc: self.w.loc.clone() };
         self.replaced(&[s], &[(result, by)])
     }
@@ -193,7 +192,7 @@ impl Reverse<'_, '_> {
         let results = write(&mut c, &index);
         let op = ArrayOp::Generate { shape: self.w.extents_of(a), f: c.done(results) };
         let made = self.w.stmt(rank, elt, op);
-        self.has_shape_of(made, a);
+        self.w.extents.set(made, a);
         made
     }
 
@@ -215,46 +214,6 @@ impl Reverse<'_, '_> {
         Ok(Block { params, stmts, results: results? })
     }
 
-    /// The arrays of whose extents an array has the least.
-    fn shape(&self, a: ArrayId) -> Vec<ArrayId> {
-        if self.w.rank(a) == 0 {
-            return Vec::new();
-        }
-        self.shapes.get(&a).cloned().unwrap_or_else(|| vec![a])
-    }
-
-    /// The same of arrays that are gone through side by side.
-    fn common_shape(&self, arrays: impl IntoIterator<Item = ArrayId>) -> Vec<ArrayId> {
-        let mut all: Vec<ArrayId> = arrays.into_iter().flat_map(|a| self.shape(a)).collect();
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    /// Notes that an array has the extents of another one.
-    fn has_shape_of(&mut self, a: ArrayId, like: ArrayId) {
-        let shape = self.shape(like);
-        self.shapes.insert(a, shape);
-    }
-
-    /// Notes which arrays have the extents of others.
-    fn note_shapes(&mut self, stmts: &[Stmt]) {
-        for s in stmts {
-            self.w.note_extents(s);
-            let Some(&y) = s.results.first() else { continue };
-            let shape = match &s.op {
-                ArrayOp::Map { .. } | ArrayOp::Stencil { .. } => self.common_shape(s.op.arrays()),
-                ArrayOp::Scan { xs, init: None, .. }
-                | ArrayOp::Check { xs, .. }
-                | ArrayOp::Compute { xs, .. }
-                | ArrayOp::Permute { defaults: xs, .. } => self.shape(*xs),
-                // Their extents are not those of an operand.
-                _ => continue,
-            };
-            self.shapes.insert(y, shape);
-        }
-    }
-
     /// Whether a function reads an active array.
     fn reads_active(&self, f: &Fun) -> bool {
         acc_core::ir::arrays_of_fun(f).iter().any(|(a, _)| self.is_active(*a))
@@ -265,16 +224,7 @@ impl Reverse<'_, '_> {
         let (rank, elt) = (self.w.rank(a), self.w.elt(a).clone());
         let rest: Vec<usize> = (0..rank).filter(|axis| !kept.contains(axis)).collect();
         let order: Vec<usize> = kept.iter().copied().chain(rest.iter().copied()).collect();
-        if order.iter().enumerate().any(|(k, axis)| k != *axis) {
-            let mut shape = self.w.code([]);
-            let extents: Vec<Val> = order.iter().map(|axis| shape.extent(a, *axis)).collect();
-            let c = Code::of_index(rank, &self.w.loc);
-            let index = c.params();
-            let place = |axis: usize| order.iter().position(|o| *o == axis).unwrap_or(axis);
-            let from: Vec<Val> = (0..rank).map(|axis| index[place(axis)]).collect();
-            let op = ArrayOp::Backpermute { xs: a, shape: shape.done(extents), index: c.done(from) };
-            a = self.w.stmt(rank, elt.clone(), op);
-        }
+        a = self.transposed(a, &order);
         for k in 0..rest.len() {
             let mut zero = self.w.code([]);
             let zeros = zero.zeros(&elt.leaves());
@@ -283,5 +233,21 @@ impl Reverse<'_, '_> {
             a = self.w.stmt(rank - k - 1, elt.clone(), op);
         }
         a
+    }
+
+    /// An array with its axes in this order.
+    fn transposed(&mut self, a: ArrayId, order: &[usize]) -> ArrayId {
+        if order.is_sorted() {
+            return a;
+        }
+        let (rank, elt) = (self.w.rank(a), self.w.elt(a).clone());
+        let mut shape = self.w.code([]);
+        let extents: Vec<Val> = order.iter().map(|axis| shape.extent(a, *axis)).collect();
+        let c = Code::of_index(rank, &self.w.loc);
+        let index = c.params();
+        let place = |axis: usize| order.iter().position(|o| *o == axis).unwrap_or(axis);
+        let from: Vec<Val> = (0..rank).map(|axis| index[place(axis)]).collect();
+        let op = ArrayOp::Backpermute { xs: a, shape: shape.done(extents), index: c.done(from) };
+        self.w.stmt(rank, elt, op)
     }
 }

@@ -74,7 +74,7 @@ impl Reverse<'_, '_> {
             }
         };
         first += if indexed { index.len() } else { 0 };
-        let same = xs.iter().all(|x| self.shape(*x) == self.shape(y));
+        let same = xs.iter().all(|x| self.w.same_extents(*x, y));
         for x in xs {
             let elt = self.w.elt(*x).clone();
             if self.is_active(*x) {

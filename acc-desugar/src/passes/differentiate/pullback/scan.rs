@@ -35,9 +35,7 @@ impl Reverse<'_, '_> {
         let whole = if sums(f) {
             let (rank, elt) = (self.w.rank(by), self.w.elt(by).clone());
             let op = ArrayOp::Scan { dir: back, xs: by, f: adder(&elt, &self.w.loc), init: None };
-            let whole = self.w.stmt(rank, elt, op);
-            self.has_shape_of(whole, by);
-            whole
+            self.w.stmt(rank, elt, op)
         } else {
             self.recurrence(y, dir, xs, f, init.is_some(), by)?
         };
@@ -71,7 +69,7 @@ impl Reverse<'_, '_> {
 
     /// An array's elements at the positions that another one has.
     fn first_of(&mut self, a: ArrayId, like: ArrayId) -> ArrayId {
-        if self.shape(a) == self.shape(like) {
+        if self.w.same_extents(a, like) {
             return a;
         }
         let elt = self.w.elt(a).clone();
@@ -135,7 +133,6 @@ impl Reverse<'_, '_> {
         let op = ArrayOp::Scan { dir: back, xs: functions, f: self.composed(&types, dir), init: None };
         let rank = self.w.rank(by);
         let composed = self.w.stmt(rank, linear, op);
-        self.has_shape_of(composed, functions);
         let (code, lanes) = self.lanes(&[composed]);
         let values = lanes.elements[0][m * m..].to_vec();
         let elt = self.w.elt(by).clone();

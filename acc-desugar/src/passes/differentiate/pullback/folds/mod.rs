@@ -71,11 +71,7 @@ impl Reverse<'_, '_> {
 
     fn scanned(&mut self, xs: ArrayId, dir: Dir, f: &Fun, init: Option<&Fun>) -> ArrayId {
         let (rank, elt) = (self.w.rank(xs), self.w.elt(xs).clone());
-        let scanned = self.w.stmt(rank, elt, ArrayOp::Scan { dir, xs, f: f.clone(), init: init.cloned() });
-        if init.is_none() {
-            self.has_shape_of(scanned, xs);
-        }
-        scanned
+        self.w.stmt(rank, elt, ArrayOp::Scan { dir, xs, f: f.clone(), init: init.cloned() })
     }
 
     /// For each position of `like` the element of `a` so many places on along the rows, 0 where there is none.

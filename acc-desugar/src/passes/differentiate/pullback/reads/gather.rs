@@ -9,14 +9,17 @@
 //! the elements `s * v + r` for each remainder `r` are an array of their own, in which element `v` is read by the points `y = v - q`
 //! at `w = r + s * q`. So all points that are looked at read the element, and adjacent elements of a phase adjacent points.
 //!
+//! A remainder by the number of points, as that of a neighbour in an array that wraps around, is solved by the remainder of the way back.
+//!
 //! Reads at `s * y + b` for several `b` from 0 to `s - 1`, as those of a pool, never meet: an element belongs to the one for
 //! which `b` is the remainder of its index by `s`. They have one adjoint, which is looked at once for each element.
 
-use super::super::super::indices::{Indices, Sum, Uniform};
+use super::super::super::indices::{Form, Indices, Sum, Uniform};
 use super::super::Reverse;
-use crate::analysis::access::Term;
+use crate::analysis::access::{Index, Term};
 use crate::analysis::comparison::{Comparison, comparison, decided};
 use crate::analysis::cost::prim_cost;
+use crate::analysis::extents::Extent;
 use crate::passes::simplify::dead_scalars::live;
 use acc_core::ad::Code;
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Fun, PrimOp, ScalarOp, Val};
@@ -39,68 +42,80 @@ struct Pivot {
 
 impl Pivot {
     /// Where an index along the axis is in the phases: the phase, and the position in it.
-    fn in_phases(&self, c: &mut Code, sum: &Sum, index: Val) -> Vec<Val> {
+    fn in_phases(&self, c: &mut Code, form: &Form, index: Val) -> Vec<Val> {
         if self.window.is_none() {
             return vec![index];
         }
-        let (base, step) = (sum.base.write(c), c.int(self.step));
+        let (base, step) = (form.affine().base.write(c), c.int(self.step));
         let from = c.two(PrimOp::SubP, index, base);
         [PrimOp::RemP, PrimOp::QuotP].map(|op| c.two(op, from, step)).into()
     }
 }
 
-/// A read: its indices, and the adjoint of each point for it.
-pub(super) struct Read<'a> {
-    pub(super) sums: &'a [Sum],
+/// A read: its indices, none of them clamped, and the adjoint of each point for it.
+pub(super) struct Read {
+    pub(super) forms: Vec<Form>,
     pub(super) values: ArrayId,
 }
 
 impl Reverse<'_, '_> {
     /// The adjoint of an array that points read at such indices, [apart](are_apart) from each other, if the indices can be
     /// solved; it may have fewer points than the array.
-    pub(super) fn gathered(&mut self, array: ArrayId, reads: &[Read<'_>]) -> Option<ArrayId> {
-        let [Read { sums, values }, ..] = *reads else { return None };
+    pub(super) fn gathered(&mut self, array: ArrayId, reads: &[Read]) -> Option<ArrayId> {
+        let [Read { forms, values }, ..] = reads else { return None };
+        let values = *values;
         let has_room = |pivots: &Vec<Pivot>| self.w.rank(values) + kept_axes(pivots) - pivots.len() <= MAX_RANK;
-        let by_phases = (reads.len() == 1).then(|| pivots(sums, true)).flatten().filter(has_room);
-        let pivots = by_phases.or_else(|| pivots(sums, false))?;
+        let by_phases = (reads.len() == 1).then(|| pivots(forms, true)).flatten().filter(has_room);
+        let pivots = by_phases.or_else(|| pivots(forms, false))?;
         let coordinates: Vec<usize> = pivots.iter().map(|p| p.coordinate).collect();
-        let plain =
-            |p: &Pivot| sums[p.axis].terms.len() == 1 && p.step == 1 && sums[p.axis].base == Uniform::Literal(0);
+        let starts_at_0 = |p: &Pivot| forms[p.axis].affine().base == Uniform::Literal(0);
+        let plain = |p: &Pivot| is_sum(&forms[p.axis], 1) && p.step == 1 && starts_at_0(p);
         let found = if reads.len() == 1 && pivots.iter().all(plain) {
             self.fold_axes(values, &coordinates)
         } else {
             let aligned = self.aligned(array, reads, &pivots);
             self.fold_axes(aligned, &(0..kept_axes(&pivots)).collect::<Vec<_>>())
         };
-        if pivots.len() == sums.len() && pivots.iter().all(|p| p.window.is_none()) {
+        if pivots.len() == forms.len() && pivots.iter().all(|p| p.window.is_none()) {
             return Some(found);
         }
         // In an exact run an element is evaluated only if something reads it.
         if !self.w.exact && pivots.iter().all(|p| p.window.is_none()) {
             let kept = |axis: usize| pivots.iter().any(|p| p.axis == axis);
-            let place: Vec<Option<&Uniform>> =
-                sums.iter().enumerate().map(|(axis, sum)| (!kept(axis)).then_some(&sum.base)).collect();
-            return Some(self.at_place(array, &place, found));
+            let place = forms.iter().enumerate().map(|(axis, form)| (!kept(axis)).then_some(&form.affine().base));
+            return Some(self.at_place(array, &place.collect::<Vec<_>>(), found));
         }
         // Phases are interleaved; axes without pivots are read at one place. Windows that begin at the first element or before it
         // may reach each.
-        let reaches_all = |p: &Pivot| p.window.is_none() || sums[p.axis].base.literal().is_some_and(|base| base <= 0);
-        let is_certain = pivots.len() == sums.len() && pivots.iter().all(reaches_all);
+        let starts_in = |p: &Pivot| forms[p.axis].affine().base.literal().is_some_and(|base| base <= 0);
+        let reaches_all = |p: &Pivot| p.window.is_none() || starts_in(p);
+        let is_certain = pivots.len() == forms.len() && pivots.iter().all(reaches_all);
         let elt = self.w.elt(found).clone();
         let leaves = elt.leaves();
         Some(self.over(array, elt, |c, index| {
-            let at: Vec<Val> = pivots.iter().flat_map(|p| p.in_phases(c, &sums[p.axis], index[p.axis])).collect();
+            let at: Vec<Val> = pivots.iter().flat_map(|p| p.in_phases(c, &forms[p.axis], index[p.axis])).collect();
             if is_certain {
                 return c.read(found, &leaves, &at);
             }
             let mut there = c.within(&found, &at);
-            for (axis, sum) in sums.iter().enumerate().filter(|(_, sum)| sum.is_uniform()) {
-                let place = sum.base.write(c);
+            for (axis, form) in forms.iter().enumerate().filter(|(_, form)| form.affine().is_uniform()) {
+                let place = form.affine().base.write(c);
                 let same = c.two(PrimOp::EqP, index[axis], place);
                 there = c.two(PrimOp::AndP, there, same);
             }
             c.read_where(there, found, &leaves, &at)
         }))
+    }
+
+    /// Whether the coordinates that are not summed over can be found from such an index: one of them for each axis along which it varies.
+    /// Of a remainder there must be as many as of points.
+    pub(super) fn is_solvable(&mut self, forms: &[Form], points: &[Extent]) -> bool {
+        pivots(forms, false).is_some_and(|pivots| {
+            pivots.iter().all(|p| match &forms[p.axis] {
+                Index::Affine(_) | Index::Clamped(_) => true,
+                Index::Wrapped(w) => p.step.abs() == 1 && w.by.among(&mut self.w.extents) == points[p.coordinate],
+            })
+        })
     }
 
     /// An array that is 0 but at one place along some of its axes. The value at that place is an operand: its evaluation waits
@@ -132,11 +147,9 @@ impl Reverse<'_, '_> {
         let op = ArrayOp::Replicate { xs: values, axes, extents: shape.done(extents) };
         let everywhere = self.w.stmt(rank, elt.clone(), op);
         if whole {
-            self.has_shape_of(everywhere, like);
             return everywhere;
         }
         let zeros = self.w.zeros(like);
-        self.has_shape_of(zeros, like);
         let (c, lanes) = self.lanes(&[everywhere, zeros]);
         let same = lanes.elements[0].clone();
         self.at_points(&lanes, c, same, elt)
@@ -144,8 +157,9 @@ impl Reverse<'_, '_> {
 
     /// For each index along the axes with pivots, and each value of the coordinates that are none, the adjoint that the point
     /// has which reads there; 0 if there is none.
-    fn aligned(&mut self, array: ArrayId, reads: &[Read<'_>], pivots: &[Pivot]) -> ArrayId {
-        let Read { sums, values } = reads[0];
+    fn aligned(&mut self, array: ArrayId, reads: &[Read], pivots: &[Pivot]) -> ArrayId {
+        let Read { forms, values } = &reads[0];
+        let values = *values;
         let (rank, elt) = (self.w.rank(values), self.w.elt(values).clone());
         let leaves = elt.leaves();
         let rest: Vec<usize> = (0..rank).filter(|k| pivots.iter().all(|p| p.coordinate != *k)).collect();
@@ -157,7 +171,8 @@ impl Reverse<'_, '_> {
                 extents.push(n);
                 continue;
             }
-            let (base, step, zero) = (sums[p.axis].base.write(&mut shape), shape.int(p.step), shape.int(0));
+            let base = forms[p.axis].affine().base.write(&mut shape);
+            let (step, zero) = (shape.int(p.step), shape.int(0));
             let elements = shape.two(PrimOp::SubP, n, base);
             let each = divided_up(&mut shape, elements, p.step);
             extents.extend([step, shape.two(PrimOp::MaxP, each, zero)]);
@@ -180,7 +195,6 @@ impl Reverse<'_, '_> {
         let mut remainders = Vec::new();
         let mut along = along;
         for p in pivots {
-            let sum = &sums[p.axis];
             let [index, left @ ..] = along else { break };
             along = left;
             if let (Some(window), [position, left @ ..]) = (p.window, along) {
@@ -195,18 +209,22 @@ impl Reverse<'_, '_> {
                 }
                 continue;
             }
-            let exact = if reads.iter().all(|r| r.sums[p.axis].base == sum.base) {
-                let (coordinate, exact) = solved(&mut c, sum, *p, *index, &point);
-                point[p.coordinate] = coordinate;
-                exact
-            } else {
+            let (coordinate, solved) = if reads.iter().any(|r| r.forms[p.axis] != forms[p.axis]) {
                 let by = c.int(p.step);
-                point[p.coordinate] = c.two(PrimOp::QuotP, *index, by);
                 remainders.push((*p, c.two(PrimOp::RemP, *index, by)));
-                None
+                (c.two(PrimOp::QuotP, *index, by), None)
+            } else {
+                solved(&mut c, forms[p.axis].affine(), *p, *index, &point)
             };
-            let inside = c.within_axis(&values, p.coordinate, point[p.coordinate]);
-            for ok in exact.into_iter().chain([inside]) {
+            let (coordinate, inside) = match &forms[p.axis] {
+                Index::Wrapped(w) => {
+                    let is_whole = w.by.among(&mut self.w.extents) == self.w.extents.of(array)[p.axis];
+                    remainder(&mut c, coordinate, &w.by, (!is_whole).then_some(*index))
+                }
+                _ => (coordinate, Some(c.within_axis(&values, p.coordinate, coordinate))),
+            };
+            point[p.coordinate] = coordinate;
+            for ok in solved.into_iter().chain(inside) {
                 there = c.two(PrimOp::AndP, there, ok);
             }
         }
@@ -221,7 +239,7 @@ impl Reverse<'_, '_> {
             for read in reads {
                 let mut own = there;
                 for (p, left) in &remainders {
-                    let base = read.sums[p.axis].base.write(&mut c);
+                    let base = read.forms[p.axis].affine().base.write(&mut c);
                     let same = c.two(PrimOp::EqP, *left, base);
                     own = c.two(PrimOp::AndP, own, same);
                 }
@@ -247,7 +265,7 @@ impl Reverse<'_, '_> {
         &self,
         c: &mut Code,
         there: Val,
-        (read, array, by_phases): (&Read<'_>, ArrayId, bool),
+        (read, array, by_phases): (&Read, ArrayId, bool),
         point: &[Val],
     ) -> Vec<Val> {
         let values = read.values;
@@ -273,7 +291,7 @@ impl Reverse<'_, '_> {
     }
 
     /// A function of the points that read elements of the array: comparisons of their index with its bounds hold.
-    fn in_bounds(&self, f: &Fun, read: &Read<'_>, array: ArrayId) -> Fun {
+    fn in_bounds(&self, f: &Fun, read: &Read, array: ArrayId) -> Fun {
         let mut indices = Indices::new(&f.body.params[..self.w.rank(read.values)]);
         indices.note(&f.body);
         let mut known = HashMap::new();
@@ -283,10 +301,11 @@ impl Reverse<'_, '_> {
             let [i, end] = &both[..] else { return };
             let is_end = |axis: usize| match (&how, &end.base) {
                 (Comparison::AtLeast, least) => least.literal().is_some_and(|least| least <= 0),
-                (Comparison::Below, Uniform::Extent(a, k)) => *k == axis && self.shape(*a) == self.shape(array),
+                (Comparison::Below, Uniform::Extent(a, k)) => *k == axis && self.w.same_extents(*a, array),
                 (Comparison::Below, _) => false,
             };
-            if end.is_uniform() && read.sums.iter().enumerate().any(|(axis, sum)| sum == i && is_end(axis)) {
+            let is_index = |form: &Form| matches!(form, Index::Affine(sum) if sum == i);
+            if end.is_uniform() && read.forms.iter().enumerate().any(|(axis, form)| is_index(form) && is_end(axis)) {
                 known.insert(*result, true);
             }
         });
@@ -332,31 +351,24 @@ fn is_cheap(f: &Fun) -> bool {
 
 /// Whether two reads of an array never meet, and have the same pivots: their indices differ in literals alone that are
 /// different remainders by the step of the only coordinate.
-pub(super) fn are_apart(a: &[Sum], b: &[Sum]) -> bool {
-    let mut apart = false;
-    let comparable = a.iter().zip(b).all(|(a, b)| {
+pub(super) fn are_apart(a: &[Option<Form>], b: &[Option<Form>]) -> bool {
+    let comparable = |(a, b): (&Option<Form>, &Option<Form>)| {
+        let (Some(Index::Affine(a)), Some(Index::Affine(b))) = (a, b) else { return a == b };
         let steps = match &a.terms[..] {
             [t] => t.step.literal().filter(|s| (2..=MAX_PIVOT_STEP as i64).contains(s)),
             _ => None,
         };
         let below = |n: &Uniform| n.literal().zip(steps).is_some_and(|(n, step)| (0..step).contains(&n));
-        let same = a.base == b.base;
-        apart |= !same;
-        a.terms == b.terms && (same || (below(&a.base) && below(&b.base)))
-    });
-    comparable && apart
+        a.terms == b.terms && (a.base == b.base || (below(&a.base) && below(&b.base)))
+    };
+    a != b && a.iter().zip(b).all(comparable)
 }
 
 /// A pivot for each axis whose index is not the same at all points, by phases where these may be.
-fn pivots(sums: &[Sum], phases: bool) -> Option<Vec<Pivot>> {
-    let varying = sums.iter().enumerate().filter(|(_, sum)| !sum.is_uniform());
-    let pivot = |axis: usize| phases.then(|| by_phases(sums, axis)).flatten().or_else(|| of_least_step(sums, axis));
+fn pivots(forms: &[Form], phases: bool) -> Option<Vec<Pivot>> {
+    let varying = forms.iter().enumerate().filter(|(_, form)| !form.affine().is_uniform());
+    let pivot = |axis: usize| phases.then(|| by_phases(forms, axis)).flatten().or_else(|| of_least_step(forms, axis));
     varying.map(|(axis, _)| pivot(axis)).collect()
-}
-
-/// Whether the coordinates that are not summed over can be found from such indices.
-pub(super) fn has_pivots(sums: &[Sum]) -> bool {
-    pivots(sums, false).is_some()
 }
 
 /// The axes of an aligned array along which its elements are not summed: two where elements are found by phases.
@@ -365,10 +377,10 @@ fn kept_axes(pivots: &[Pivot]) -> usize {
 }
 
 /// The coordinates that could be pivots of an axis, outermost first.
-fn candidates(sums: &[Sum], axis: usize) -> Vec<Pivot> {
+fn candidates(forms: &[Form], axis: usize) -> Vec<Pivot> {
     let alone = |coordinate: u32| {
-        let others = sums.iter().enumerate().filter(|(other, _)| *other != axis);
-        others.flat_map(|(_, sum)| &sum.terms).all(|t| t.axis != coordinate)
+        let others = forms.iter().enumerate().filter(|(other, _)| *other != axis);
+        others.flat_map(|(_, form)| &form.affine().terms).all(|t| t.axis != coordinate)
     };
     let candidate = |t: &Term<Uniform, u32>| match t.step {
         Uniform::Literal(step) if alone(t.axis) && step.unsigned_abs() <= MAX_PIVOT_STEP => {
@@ -376,20 +388,20 @@ fn candidates(sums: &[Sum], axis: usize) -> Vec<Pivot> {
         }
         _ => None,
     };
-    let mut all: Vec<Pivot> = sums[axis].terms.iter().filter_map(candidate).collect();
+    let mut all: Vec<Pivot> = forms[axis].affine().terms.iter().filter_map(candidate).collect();
     all.sort_by_key(|p| p.coordinate);
     all
 }
 
 /// Of equal steps the outermost coordinate, so that the inner ones are summed over.
-fn of_least_step(sums: &[Sum], axis: usize) -> Option<Pivot> {
-    candidates(sums, axis).into_iter().min_by_key(|p| p.step.unsigned_abs())
+fn of_least_step(forms: &[Form], axis: usize) -> Option<Pivot> {
+    candidates(forms, axis).into_iter().min_by_key(|p| p.step.unsigned_abs())
 }
 
 /// The position of a window that is some elements from the next one, where the coordinate within the window is further in.
-fn by_phases(sums: &[Sum], axis: usize) -> Option<Pivot> {
-    match candidates(sums, axis)[..] {
-        [position, Pivot { step: 1, coordinate, .. }] if position.step > 1 && sums[axis].terms.len() == 2 => {
+fn by_phases(forms: &[Form], axis: usize) -> Option<Pivot> {
+    match candidates(forms, axis)[..] {
+        [position, Pivot { step: 1, coordinate, .. }] if position.step > 1 && is_sum(&forms[axis], 2) => {
             Some(Pivot { window: Some(coordinate), ..position })
         }
         _ => None,
@@ -421,4 +433,21 @@ fn solved(c: &mut Code, sum: &Sum, pivot: Pivot, value: Val, point: &[Val]) -> (
             (quotient, Some(c.two(PrimOp::EqP, left, zero)))
         }
     }
+}
+
+/// Whether an index is a sum of so many coordinates.
+fn is_sum(form: &Form, terms: usize) -> bool {
+    matches!(form, Index::Affine(sum) if sum.terms.len() == terms)
+}
+
+/// The coordinate that is the remainder of an integer by the number of coordinates. The axis of an index of which that is not known may have
+/// more elements than there are remainders, or some where there are none.
+fn remainder(c: &mut Code, n: Val, by: &Uniform, index: Option<Val>) -> (Val, Option<Val>) {
+    let mut count = by.write(c);
+    let inside = index.map(|index| c.two(PrimOp::LtP, index, count));
+    if inside.is_some() {
+        let one = c.int(1);
+        count = c.two(PrimOp::MaxP, count, one);
+    }
+    (c.two(PrimOp::ModFloorP, n, count), inside)
 }

@@ -1,29 +1,41 @@
 //! Adjoints of reads: gathers where the index can be solved for the points that read, else scatters.
 //!
 //! An index of sums of the point's coordinates is solved for them ([`gather`]). Reads that never meet, as those of a pool, are
-//! gathered together; reads at clamped positions through an array that goes on beyond the edges ([`edges`]). Any other read is a
-//! permute that adds to the adjoint so far.
+//! gathered together; reads at clamped positions through an array that goes on beyond the edges ([`edges`]). The adjoints of any other
+//! read are added up where it reads ([`scatter`]).
 
 mod edges;
 mod gather;
+mod scatter;
 
 use super::super::sweep::{Site, Swept};
-use super::super::writer::adder;
+use super::super::writer::float_leaves;
 use super::Reverse;
 use super::lanes::Lanes;
+use crate::analysis::extents::Extent;
 use acc_core::Error;
 use acc_core::ad::Code;
-use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Fun, Val};
-use edges::extended;
+use acc_core::data::{EltType, Lit};
+use acc_core::ir::{ArrayId, PrimOp};
+use edges::is_clamped;
 use gather::{Read, are_apart};
+use scatter::{MAX_RECORD_LEAVES, is_same_record};
 
 impl Reverse<'_, '_> {
     /// The contributions of all reads of a function of points.
     pub(super) fn sites(&mut self, lanes: &Lanes, swept: &Swept) -> Result<(), Error> {
-        let (plain, groups) = extended(&swept.sites, self.w.exact);
-        for sites in apart(&plain) {
+        let (plain, groups) = self.extended(lanes, &swept.sites);
+        let points = self.w.extents.common(&lanes.xs);
+        let (gathered, scattered): (Vec<&Site>, Vec<&Site>) =
+            plain.into_iter().partition(|site| self.is_gathered(site, &points));
+        for sites in grouped(&gathered, |a, b| are_apart(&a.forms, &b.forms)) {
             self.at_site(sites[0], |this| this.contributions(lanes, &swept.code, &sites));
+        }
+        for sites in grouped(&scattered, is_same_record) {
+            let leaves = self.w.tangent_elt(sites[0].array).leaf_count();
+            for sites in sites.chunks((MAX_RECORD_LEAVES / leaves).max(1)) {
+                self.at_site(sites[0], |this| this.scatter(lanes, &swept.code, sites));
+            }
         }
         for group in &groups {
             self.at_site(group.sites[0], |this| {
@@ -49,92 +61,60 @@ impl Reverse<'_, '_> {
         let mut values: Vec<ArrayId> = Vec::new();
         for (k, site) in sites.iter().enumerate() {
             let same = sites[..k].iter().position(|s| s.leaves == site.leaves && s.guard == site.guard);
-            values.push(same.map_or_else(|| self.site_values(lanes, code.clone(), site), |k| values[k]));
+            values.push(same.map_or_else(|| self.site_values(lanes, code.clone(), &[site]), |k| values[k]));
         }
         values
     }
 
-    /// The contribution of reads of one array that are apart from each other.
+    /// Whether an element's index says which of so many points read it.
+    fn is_gathered(&mut self, site: &Site, points: &[Extent]) -> bool {
+        let forms = site.whole_forms().filter(|forms| !forms.iter().any(is_clamped));
+        forms.is_some_and(|forms| self.is_solvable(&forms, points))
+    }
+
+    /// The contribution of reads of one array that are apart from each other, whose indices say which points read an element.
     fn contributions(&mut self, lanes: &Lanes, code: &Code, sites: &[&Site]) {
         let array = sites[0].array;
         let values = self.values_of(lanes, code, sites);
-        let reads = sites.iter().zip(&values).map(|(s, &values)| Some(Read { sums: s.sums.as_deref()?, values }));
-        let reads: Option<Vec<Read<'_>>> = reads.collect();
-        match reads.and_then(|reads| self.gathered(array, &reads)) {
-            Some(adjoint) => {
-                self.w.note_of("read", "gathered: the index of an element says which points read it");
-                self.contribute_points(array, adjoint);
-            }
-            None => {
-                for (site, values) in sites.iter().zip(values) {
-                    self.w.note_of("read", "scattered: the index is no sum of coordinates");
-                    self.scatter(lanes, code.clone(), site, values);
-                }
-            }
+        let read = |(site, &values): (&&Site, &ArrayId)| Read {
+            forms: site.forms.iter().flatten().cloned().collect(),
+            values,
+        };
+        let reads: Vec<Read> = sites.iter().zip(&values).map(read).collect();
+        self.w.note_of("read", "gathered: the index of an element says which points read it");
+        if let Some(adjoint) = self.gathered(array, &reads) {
+            self.contribute_points(array, adjoint);
         }
     }
 
-    /// The adjoints that the points have for the elements that they read, 0 where they read none.
-    fn site_values(&mut self, lanes: &Lanes, mut code: Code, site: &Site) -> ArrayId {
-        let elt = self.w.elt(site.array).clone();
+    /// The adjoints that the points have for the elements that they read, 0 where they read none; of several reads beside each other.
+    fn site_values(&mut self, lanes: &Lanes, mut code: Code, sites: &[&Site]) -> ArrayId {
+        let elt = self.w.tangent_elt(sites[0].array);
+        let leaves = float_leaves(self.w.elt(sites[0].array));
         let mut results = Vec::new();
-        for (leaf, ty) in elt.leaves().into_iter().enumerate().filter(|(_, ty)| ty.is_float()) {
+        for (site, (leaf, ty)) in sites.iter().flat_map(|site| leaves.iter().zip(elt.leaves()).map(move |l| (site, l)))
+        {
             let zero = code.literal(Lit::zero(ty));
-            let own = site.leaves.iter().filter(|(l, _)| *l as usize == leaf);
+            let own = site.leaves.iter().filter(|(l, _)| *l as usize == *leaf);
             // A leaf may be read more than once.
-            let sum = own.map(|(_, v)| *v).reduce(|a, b| code.two(acc_core::ir::PrimOp::AddP, a, b));
+            let sum = own.map(|(_, v)| *v).reduce(|a, b| code.two(PrimOp::AddP, a, b));
             results.push(match (site.guard, sum) {
                 (_, None) => zero,
                 (None, Some(v)) => v,
                 (Some(g), Some(v)) => code.choose(g, v, zero),
             });
         }
-        self.at_points(lanes, code, results, elt.tangent())
-    }
-
-    /// Adds what points have for elements at computed indices.
-    fn scatter(&mut self, lanes: &Lanes, code: Code, site: &Site, values: ArrayId) {
-        let rank = lanes.index.len();
-        // The target is a function of the point alone: elements are read.
-        let mut c = Code::of_index(rank, &self.w.loc);
-        let index = c.params();
-        let mut args = index.clone();
-        for x in &lanes.xs {
-            let leaves = self.w.elt(*x).leaves();
-            args.extend(c.read(*x, &leaves, &index));
-        }
-        let mut code = code;
-        let taken = match site.guard {
-            Some(g) => code.cast(g, ScalarType::U8),
-            None => code.literal(Lit::one(ScalarType::U8)),
-        };
-        let place = code.done(std::iter::once(taken).chain(site.index.iter().copied()));
-        let results: Vec<Val> = c.inline(&place, &args);
-        let target = c.done(results);
-        self.add_at(site.array, values, target);
-    }
-
-    /// Adds values at these targets to the adjoint of an array.
-    pub(super) fn add_at(&mut self, a: ArrayId, values: ArrayId, target: Fun) {
-        let defaults = self.adjoint_so_far(a);
-        let ty = self.w.ty(defaults).clone();
-        let combine = adder(&ty.elt, &self.w.loc);
-        let sum = self.w.add(ty, ArrayOp::Permute { defaults, xs: values, combine, target });
-        self.contribute(a, sum);
+        let elt = if sites.len() == 1 { elt } else { EltType::tuple(sites.iter().map(|_| elt.clone())) };
+        self.at_points(lanes, code, results, elt)
     }
 }
 
-/// Reads of which no two in one group ever read the same element, as far as that is seen.
-fn apart<'s>(sites: &[&'s Site]) -> Vec<Vec<&'s Site>> {
+/// Reads of one array, in groups of which any two are alike.
+fn grouped<'s>(sites: &[&'s Site], alike: impl Fn(&Site, &Site) -> bool) -> Vec<Vec<&'s Site>> {
     let mut groups: Vec<Vec<&Site>> = Vec::new();
     for &site in sites {
-        let joins = |group: &Vec<&Site>| {
-            group.iter().all(|other| {
-                let sums = site.sums.as_deref().zip(other.sums.as_deref());
-                other.array == site.array && sums.is_some_and(|(a, b)| are_apart(a, b))
-            })
-        };
-        match groups.iter_mut().find(|group| joins(group)) {
+        let joins = |group: &&mut Vec<&Site>| group.iter().all(|s| s.array == site.array && alike(s, site));
+        match groups.iter_mut().find(joins) {
             Some(group) => group.push(site),
             None => groups.push(vec![site]),
         }
