@@ -17,8 +17,10 @@ pub struct Settings<'a> {
     pub fuse: bool,
     /// What a graph does about faults.
     pub faults: Faults,
-    /// How many states of an array loop its reverse derivative keeps at a time, beside the first one.
+    /// How many states of an array loop its reverse derivative keeps at a time, beside the first one and those on a tape.
     pub kept_states: usize,
+    /// Whether states of a loop that are computed again are put on a tape, an array that the loop writes row by row.
+    pub tapes: bool,
 }
 
 /// How many states of an array loop are kept if nobody says: a loop of a thousand steps is then run four times in all.
@@ -34,6 +36,7 @@ impl<'a> Settings<'a> {
             fuse: true,
             faults: Faults::Detect,
             kept_states: KEPT_STATES,
+            tapes: true,
         }
     }
 }

@@ -38,7 +38,8 @@ pub fn graph_of(program: &Program) -> Result<Graph, Error> {
 /// The graph that a program becomes whose faults are exact: it clamps every position, guards every divisor, and looks
 /// for faults where something is evaluated only. Simplified first; verified. What [`onnx`] writes.
 pub fn graph_with_exact_faults(program: &Program) -> Result<Graph, Error> {
-    flattened(pipeline::GRAPH, program, &pipeline::graph_settings(&Rules::all(), Faults::Report, &RunLimits::none()))
+    let (rules, limits) = (Rules::all(), RunLimits::none());
+    flattened(pipeline::GRAPH, program, &without_tapes(pipeline::graph_settings(&rules, Faults::Report, &limits)))
 }
 
 /// The graph that a program becomes, simplified by these rules first, with or without checks for faults; verified.
@@ -47,9 +48,14 @@ pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Grap
     flattened(pipeline::GRAPH, program, &pipeline::graph_settings(rules, faults, &RunLimits::none()))
 }
 
-/// The graph that a program becomes by these rules, which detects faults, until a limit; verified.
+/// The graph that a program becomes by these rules, which detects faults, until a limit; verified. What XLA runs.
 pub fn graph_within(program: &Program, rules: &Rules, limits: &RunLimits) -> Result<Graph, Error> {
-    flattened(pipeline::GRAPH, program, &pipeline::graph_settings(rules, Faults::Detect, limits))
+    flattened(pipeline::GRAPH, program, &without_tapes(pipeline::graph_settings(rules, Faults::Detect, limits)))
+}
+
+/// For executors that copy an array in order to change a row of it, or run loops step by step from the host.
+fn without_tapes(settings: Settings<'_>) -> Settings<'_> {
+    Settings { tapes: false, ..settings }
 }
 
 /// The graph that a program becomes by these passes; verified.

@@ -128,6 +128,8 @@ pub(crate) enum Work<K = (), F = Body> {
     },
     While {
         init: Vec<ArrayId>,
+        /// Those of these arrays that no step reads, and whether nothing else does.
+        only_initial: Vec<(ArrayId, bool)>,
         test: BlockPlan,
         step: BlockPlan,
     },
@@ -311,13 +313,16 @@ impl<'a> Lowering<'a> {
         let mut steps = Vec::new();
         let mut step_is_strict = Vec::new();
         let units = self.units(b);
-        for unit in &units {
+        for (number, unit) in units.iter().enumerate() {
             self.limits.check()?;
             let stmts: Vec<&Stmt> = unit.iter().map(|&k| &b.stmts[k]).collect();
-            let work = match stmts[..] {
+            let mut work = match stmts[..] {
                 [s] => self.work(s, plan)?,
                 _ => self.kernel_of(&stmts)?,
             };
+            if let (Work::While { only_initial, .. }, [s]) = (&mut work, &stmts[..]) {
+                *only_initial = self.only_initial(s, b, &units, number);
+            }
             let mut results: Vec<ArrayId> = stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
             // The initial array of a compaction has extents, which are those of its result.
             let begun = results.iter().filter_map(|&r| self.fusion.compaction(r)).map(|c| c.defaults);
@@ -423,7 +428,8 @@ impl<'a> Lowering<'a> {
                 else_: self.block(else_, plan)?,
             },
             ArrayOp::While { init, test, step } => {
-                Work::While { init: init.clone(), test: self.block(test, plan)?, step: self.block(step, plan)? }
+                let (init, test, step) = (init.clone(), self.block(test, plan)?, self.block(step, plan)?);
+                Work::While { init, only_initial: Vec::new(), test, step }
             }
             ArrayOp::Foreign { function, xs, fallback } => {
                 Work::Foreign { function: function.clone(), xs: xs.clone(), fallback: self.block(fallback, plan)? }

@@ -1,7 +1,7 @@
 //! Which arrays statements may read, and the last use of each.
 
 use super::Lowering;
-use acc_core::ir::{ArrayId, Block, Stmt, arrays_of_fun};
+use acc_core::ir::{ArrayId, ArrayOp, Block, Stmt, arrays_of_fun};
 use std::collections::HashSet;
 use std::ops::Range;
 use std::rc::Rc;
@@ -38,8 +38,24 @@ impl Lowering<'_> {
 
     /// The arrays that evaluating a statement may read, including those read by fused producers, each once.
     pub(super) fn uses(&self, s: &Stmt) -> Vec<ArrayId> {
+        self.with_producers(self.own_uses(s))
+    }
+
+    /// The arrays before the first step of a loop that nothing in its steps reads; and whether nothing else reads them in the loop's
+    /// block, of whose units it is this one.
+    pub(super) fn only_initial(&self, s: &Stmt, b: &Block, units: &[Vec<usize>], unit: usize) -> Vec<(ArrayId, bool)> {
+        let ArrayOp::While { init, test, step } = &s.op else { return Vec::new() };
+        let free = [test, step].into_iter().flat_map(|block| self.free_arrays(block).to_vec());
+        let inside = self.with_producers(free.collect());
+        let own = |a: ArrayId| b.params.contains(&a) || b.stmts.iter().any(|s| s.results.contains(&a));
+        let alone = |a: ArrayId| own(a) && !self.is_used(b, units, a, &(unit..unit + 1));
+        init.iter().filter(|a| !inside.contains(a)).map(|&a| (a, alone(a))).collect()
+    }
+
+    /// Arrays, and those read by fused producers among them, each once.
+    fn with_producers(&self, arrays: Vec<ArrayId>) -> Vec<ArrayId> {
         let mut met: HashSet<ArrayId> = HashSet::new();
-        let mut out: Vec<ArrayId> = self.own_uses(s).into_iter().filter(|a| met.insert(*a)).collect();
+        let mut out: Vec<ArrayId> = arrays.into_iter().filter(|a| met.insert(*a)).collect();
         let mut at = 0;
         while let Some(&a) = out.get(at) {
             if self.fusion.is_inlined(a)

@@ -48,7 +48,7 @@ fn step(s: lower::Step, limits: &RunLimits) -> Result<Step, Error> {
             Work::Kernel { launch: Box::new(launch(*l, limits)?), parts: parts.into_iter().map(part).collect() }
         }
         Work::If { cond, then, else_ } => Work::If { cond: function(cond), then, else_ },
-        Work::While { init, test, step } => Work::While { init, test, step },
+        Work::While { init, only_initial, test, step } => Work::While { init, only_initial, test, step },
         Work::Foreign { function, xs, fallback } => Work::Foreign { function, xs, fallback },
     };
     Ok(Step { results: s.results, loc: s.loc, op: s.op, needs: s.needs, work })

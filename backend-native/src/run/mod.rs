@@ -206,8 +206,12 @@ impl<'p> Run<'p> {
                     self.values[r.index()] = Some(v);
                 }
             }
-            Work::While { init, test, step } => {
+            Work::While { init, only_initial, test, step } => {
                 let state = init.iter().map(|&a| self.force(a)).collect::<Result<_, _>>()?;
+                // The first step updates them in place.
+                for (a, _) in only_initial.iter().filter(|(a, alone)| *alone || self.dying.contains(a)) {
+                    self.values[a.index()] = None;
+                }
                 let state = self.iterate(test, step, state)?;
                 for (r, v) in s.results.iter().zip(state) {
                     self.values[r.index()] = Some(v);

@@ -13,16 +13,19 @@ mod record;
 mod replay;
 mod rounds;
 
-use super::launch::Job;
-use super::{Run, Value, View};
+use super::launch::{Columns, Job, finish};
+use super::{Run, Value, View, defect, int};
 use crate::Compile;
+use crate::buffer::AnyBuffer;
+use crate::kernel::RowUpdate;
 use crate::lower::BlockPlan;
-use crate::tile::lanes::first_bits;
+use crate::tile::lanes::{self, first_bits};
+use acc_core::data::Column;
 use acc_core::ir::ArrayId;
 use acc_core::{Error, timeline};
 use order::{Action, Order};
 use record::{Prepared, Recorder};
-use replay::{End, Replayed};
+use replay::{End, Replayed, replace};
 use smallvec::SmallVec;
 
 /// The state of a loop.
@@ -81,18 +84,23 @@ impl<'p> Run<'p> {
         step: &'p BlockPlan,
         state: State,
     ) -> Result<(State, bool), Error> {
-        let Some(next) = self.traced(order, test, step, &state) else {
+        let Some(mut next) = self.traced(order, test, step, &state) else {
             self.leave(test);
             self.leave(step);
             return Ok((state, false));
         };
         drop(state);
         let actions = [&order.test, &order.step].map(|steps| order.actions(steps, &self.values));
+        let rows = order.rows.iter().map(|(component, row)| (*component, self.row_of(row))).collect::<Vec<_>>();
         // What is computed again takes no memory meanwhile.
         for a in order.varying() {
             if let Some(v) = &mut self.values[a.index()] {
                 v.columns = None;
             }
+        }
+        for (component, row) in rows {
+            let (number, source) = row?;
+            self.replace_row(&mut next[component], number, &source)?;
         }
         let (state, end) = match actions {
             [Some(test_actions), Some(step_actions)] => {
@@ -129,6 +137,7 @@ impl<'p> Run<'p> {
             values: &self.values,
             types: &types,
             actions,
+            rows: &order.rows,
             prepared,
             params: [&test.params, &step.params],
             results: [&test.results, &step.results],
@@ -150,10 +159,58 @@ impl<'p> Run<'p> {
         let completes =
             |run: &mut Self, steps: &[usize]| steps.iter().try_for_each(|&s| run.step(&plan.steps[s])).is_ok();
         let go = completes(self, &order.test) && self.stored(&test.results).is_some_and(|go| is_true(&go));
-        let completed = go && completes(self, &order.step);
+        let completed = go && completes(self, &order.step) && self.rows_are_inside(order);
         self.dying = around;
+        // Rows are replaced when nothing else holds the arrays.
+        for (component, update) in &order.rows {
+            self.values[step.results[*component].index()] = self.values[update.array.index()].clone();
+        }
         let next = if completed { self.stored(&step.results) } else { None };
         next.filter(|next| next.iter().zip(state).all(|(next, now)| next.shape == now.shape))
+    }
+
+    /// Whether the rows that a step replaces are there, and have the extents of what they are replaced by.
+    fn rows_are_inside(&self, order: &Order<'_>) -> bool {
+        order.rows.iter().all(|(_, update)| {
+            let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| &v.shape[..]);
+            let (Some([rows, row @ ..]), Ok((number, _))) = (shape(update.array), self.row_of(update)) else {
+                return false;
+            };
+            number < *rows && shape(update.source) == Some(row)
+        })
+    }
+
+    /// The number of the row that a step replaces, and what it is replaced by.
+    fn row_of(&self, update: &RowUpdate) -> Result<(usize, Value), Error> {
+        let stored = |a: ArrayId| self.values[a.index()].as_ref().filter(|v| v.columns.is_some());
+        let found = stored(update.row).zip(stored(update.source));
+        let number = found.and_then(|(row, source)| {
+            let number = int(first_bits(row.columns.as_ref()?.first()?.slice()));
+            Some((usize::try_from(number).ok()?, source.clone()))
+        });
+        number.ok_or_else(|| defect(format!("{} has no row", update.array)))
+    }
+
+    /// Replaces a row, in place if nothing else holds the array.
+    fn replace_row(&self, array: &mut Value, number: usize, source: &Value) -> Result<(), Error> {
+        let columns = array.columns.take().unwrap_or_default();
+        let mut buffers: Vec<AnyBuffer> = match AnyBuffer::reclaim_all::<Columns>(columns) {
+            Ok(buffers) => buffers,
+            Err(columns) => {
+                let types: Vec<_> = columns.iter().map(Column::ty).collect();
+                let mut buffers = self.cx.columns(&types, array.shape.iter().product())?;
+                for (to, from) in buffers.iter_mut().zip(&columns) {
+                    lanes::copy(from.slice(), to.as_out());
+                }
+                buffers
+            }
+        };
+        let len = array.shape[1..].iter().product();
+        for (to, from) in buffers.iter_mut().zip(source.columns.iter().flatten()) {
+            replace(to, number, len, from.slice());
+        }
+        array.columns = Some(finish(buffers));
+        Ok(())
     }
 
     /// The values of arrays, if their elements are in memory.

@@ -1,7 +1,7 @@
 //! Which loops may be recorded: those whose steps are known before they run, and are kernels that store their elements,
-//! scalars, and arrays that only have extents.
+//! scalars, arrays that only have extents, and rows of arrays of the state.
 
-use crate::kernel::{AxisKind, Bits, Body, Op, Sink};
+use crate::kernel::{AxisKind, Bits, Body, Op, RowUpdate, Sink};
 use crate::lower::{BlockPlan, Materialization};
 use crate::prepare::{Closed, Launch, Plan, Step, Work};
 use crate::run::{Value, scalar_eval};
@@ -13,6 +13,8 @@ pub(super) struct Order<'p> {
     plan: &'p Plan,
     pub test: Vec<usize>,
     pub step: Vec<usize>,
+    /// The arrays of the state of which each step replaces a row, by their positions in the state. That comes last in a step.
+    pub rows: Vec<(usize, RowUpdate)>,
     /// The arrays that differ between steps: parameters and results.
     varying: HashSet<ArrayId>,
 }
@@ -43,8 +45,16 @@ impl<'p> Action<'p> {
 impl<'p> Order<'p> {
     /// None if steps of this loop are never recorded.
     pub(super) fn of(plan: &'p Plan, test: &BlockPlan, step: &BlockPlan) -> Option<Order<'p>> {
-        let mut order = Order { plan, test: needed(plan, test)?, step: needed(plan, step)?, varying: HashSet::new() };
-        order.varying = order.results().chain(test.params.iter().chain(&step.params).copied()).collect();
+        let (test_steps, all) = (needed(plan, test)?, needed(plan, step)?);
+        let mut order = Order { plan, test: test_steps, step: Vec::new(), rows: Vec::new(), varying: HashSet::new() };
+        for &s in &all {
+            match row_update(plan, step, s, &all) {
+                Some(row) => order.rows.push(row),
+                None => order.step.push(s),
+            }
+        }
+        let results = all.iter().flat_map(|&s| &plan.steps[s].results).copied();
+        order.varying = order.results().chain(results).chain(test.params.iter().chain(&step.params).copied()).collect();
         let recordable = order.steps().all(|s| order.is_recordable(s));
         recordable.then_some(order)
     }
@@ -160,6 +170,34 @@ impl<'p> Order<'p> {
         }
         Some(())
     }
+}
+
+/// The component of a loop's state of which a step does nothing but replace a row, if no other step reads what comes of that.
+fn row_update(plan: &Plan, b: &BlockPlan, s: usize, all: &[usize]) -> Option<(usize, RowUpdate)> {
+    let (&[result], Work::Kernel { launch, parts }) = (&plan.steps[s].results[..], &plan.steps[s].work) else {
+        return None;
+    };
+    let update = launch.kernel.row_update()?;
+    let mut own = b.results.iter().enumerate().filter(|(_, r)| **r == result);
+    let (Some((component, _)), None) = (own.next(), own.next()) else { return None };
+    let is_state = b.params.get(component) == Some(&update.array);
+    let is_alone = parts.iter().all(|p| p.closed.is_empty());
+    let is_read = all.iter().any(|&other| reads(&plan.steps[other], result));
+    (is_state && is_alone && !is_read && launch.epilogue.is_none()).then_some((component, update))
+}
+
+/// Whether a step reads an array.
+fn reads(s: &Step, a: ArrayId) -> bool {
+    let in_closed = |c: &Closed| matches!(c, Closed::Code(f) if f.code.bytecode.arrays.contains(&a));
+    s.needs.contains(&a)
+        || match &s.work {
+            Work::Array { op, closed, .. } => op.arrays().contains(&a) || closed.iter().any(in_closed),
+            Work::Kernel { launch, parts } => {
+                launch.arrays.contains(&a)
+                    || parts.iter().any(|p| p.needs.contains(&a) || p.closed.iter().any(in_closed))
+            }
+            Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => true,
+        }
 }
 
 /// The steps that each evaluation of a block evaluates, in order; none if it may evaluate others.

@@ -7,7 +7,7 @@
 use super::State;
 use super::order::Action;
 use crate::buffer::AnyBuffer;
-use crate::kernel::{Bits, Body};
+use crate::kernel::{Bits, Body, RowUpdate};
 use crate::llvm::call::{BoundCall, column_address};
 use crate::run::Value;
 use crate::run::elementwise::store::StoreCode;
@@ -54,10 +54,22 @@ pub(super) struct Phase<'a> {
     pub test: Vec<Item<'a>>,
     pub go: Place,
     pub step: Vec<Item<'a>>,
+    /// Replaced when all else is done.
+    pub rows: Vec<Row>,
     /// The arrays that scalars are read from.
     pub places: Vec<(ArrayId, Place)>,
     /// The state before the step.
     state: Vec<Place>,
+}
+
+/// A row of an array of the state, which each step replaces where it is.
+pub(super) struct Row {
+    pub unit: usize,
+    pub source: Place,
+    /// Where its number is.
+    pub number: Place,
+    /// How many there are, and the elements of each.
+    pub extents: [usize; 2],
 }
 
 /// Something that a step does.
@@ -124,6 +136,8 @@ pub(super) struct Recorder<'a> {
     pub types: &'a dyn Fn(ArrayId) -> SmallVec<[ScalarType; 2]>,
     /// What the test does, and what the step does.
     pub actions: [Vec<Action<'a>>; 2],
+    /// The components of the state of which steps replace rows.
+    pub rows: &'a [(usize, RowUpdate)],
     /// The launches of both, in order.
     pub prepared: Vec<Prepared<'a>>,
     /// The parameters of both.
@@ -186,10 +200,23 @@ impl<'a> Recorder<'a> {
             }
             arguments(items);
         }
+        let mut rows = Vec::new();
+        for (component, update) in self.rows {
+            let array = &state[*component];
+            let Place::Unit(unit) = *array else { return None };
+            let extents = self.values[update.array.index()].as_ref()?.shape.split_first()?;
+            rows.push(Row {
+                unit,
+                source: self.place(&places, update.source)?,
+                number: self.place(&places, update.row)?,
+                extents: [*extents.0, extents.1.iter().product()],
+            });
+            places.push((*self.results[1].get(*component)?, array.clone()));
+        }
         let of = |arrays: &[ArrayId]| arrays.iter().map(|&a| self.place(&places, a)).collect::<Option<Vec<Place>>>();
         let [go, next] = self.results.map(of);
         let [test, step] = items;
-        Some((Phase { test, go: go?.into_iter().next()?, step, places, state }, next?))
+        Some((Phase { test, go: go?.into_iter().next()?, step, rows, places, state }, next?))
     }
 
     fn place(&self, places: &[(ArrayId, Place)], a: ArrayId) -> Option<Place> {

@@ -1,14 +1,17 @@
 //! Replays recordings: the steps of a loop, without anything that is equal in all of them.
 
-use super::record::{Item, Phase, Place, Recording, Unit};
+use super::record::{Item, Phase, Place, Recording, Row, Unit};
 use super::rounds::Rounds;
+use crate::buffer::AnyBuffer;
 use crate::llvm::call::CallOutcome;
 use crate::run::launch::Context;
 use crate::run::scalar_eval::{self, Arrays};
 use crate::run::{Value, shape};
 use crate::tile::{lanes, memory};
 use acc_core::Error;
+use acc_core::data::ColumnSlice;
 use acc_core::ir::ArrayId;
+use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
 /// Steps between two polls of the limits, beside those of launches.
@@ -40,11 +43,7 @@ struct Elements<'r> {
 
 impl Elements<'_> {
     fn at(&self, place: &Place, leaf: usize, at: usize) -> Option<u64> {
-        let lit = match place {
-            Place::Unit(k) => self.units.get(*k)?.buffers.get(leaf)?.as_slice().get(at),
-            Place::Outer(columns) => columns.get(leaf)?.slice().get(at),
-        };
-        Some(lit?.bits)
+        Some(leaf_of(place, leaf, self.units)?.get(at)?.bits)
     }
 }
 
@@ -83,7 +82,29 @@ impl Phase<'_> {
         if go.is_none_or(|go| go == 0) {
             return Err(None);
         }
-        self.block(&self.step, self.test.len(), units, values, launch)
+        self.block(&self.step, self.test.len(), units, values, launch)?;
+        self.replace_rows(units, values)
+    }
+
+    /// Replaces rows; none if one is out of bounds.
+    fn replace_rows(&self, units: &mut [Unit], values: &[Option<Value>]) -> Result<(), Option<CallOutcome>> {
+        let elements = Elements { values, places: &self.places, units };
+        let number = |row: &Row| {
+            let number = usize::try_from(elements.at(&row.number, 0, 0)?).ok()?;
+            (number < row.extents[0]).then_some(number)
+        };
+        let numbers: Option<SmallVec<[usize; 4]>> = self.rows.iter().map(number).collect();
+        for (row, number) in self.rows.iter().zip(numbers.ok_or(Some(CallOutcome::BailedOut))?) {
+            let Some(unit) = units.get_mut(row.unit) else { continue };
+            let mut buffers = std::mem::take(&mut unit.buffers);
+            for (leaf, to) in buffers.iter_mut().enumerate() {
+                if let Some(from) = leaf_of(&row.source, leaf, units) {
+                    replace(to, number, row.extents[1], from);
+                }
+            }
+            units[row.unit].buffers = buffers;
+        }
+        Ok(())
     }
 
     fn block(
@@ -135,6 +156,21 @@ impl Phase<'_> {
         }
         Ok(())
     }
+}
+
+/// The elements of a leaf.
+fn leaf_of<'a>(place: &'a Place, leaf: usize, units: &'a [Unit]) -> Option<ColumnSlice<'a>> {
+    match place {
+        Place::Unit(k) => Some(units.get(*k)?.buffers.get(leaf)?.as_slice()),
+        Place::Outer(columns) => Some(columns.get(leaf)?.slice()),
+    }
+}
+
+/// Replaces the row of this number, of so many elements.
+pub(super) fn replace(column: &mut AnyBuffer, row: usize, len: usize, from: ColumnSlice<'_>) {
+    let (_, rest) = column.as_out().split_at(row * len);
+    let (to, _) = rest.split_at(len);
+    lanes::copy(lanes::part(from, 0, len), to);
 }
 
 /// Computes a part of a launch.

@@ -113,28 +113,31 @@ impl Reverse<'_, '_> {
         let rank = lanes.index.len();
         let args: Vec<Val> = lanes.index.iter().chain(&lanes.elements[0]).copied().collect();
         let active = floats_from(&step, rank, leaves.len());
+        let m = floats.len();
         let mut columns: Vec<Vec<Val>> = Vec::new();
-        for q in &floats {
+        let mut nonzero = vec![vec![false; m]; m];
+        for (column, q) in floats.iter().enumerate() {
             let one = |c: &mut Code, k: usize| (k == *q).then(|| c.literal(Lit::one(leaves[k])));
             let mut swept = sweep(code, &step, &args, &[], &active, &|_, _| false, &one)?;
+            for (row, p) in nonzero.iter_mut().zip(&floats) {
+                row[column] = swept.has_adjoint(rank + p);
+            }
             columns.push(floats.iter().map(|p| swept.adjoint(rank + p, leaves[*p])).collect());
             code = swept.code;
         }
-        let m = floats.len();
-        let matrix = (0..m).flat_map(|p| (0..m).map(move |q| (p, q))).map(|(p, q)| columns[q][p]);
+        let linear = Linear::new(floats.iter().map(|k| leaves[*k]).collect(), nonzero);
+        let matrix = linear.entries.iter().map(|(p, q)| columns[*q][*p]);
         let results: Vec<Val> = matrix.chain(lanes.elements[1].iter().copied()).collect();
-        let types: Vec<ScalarType> = floats.iter().map(|k| leaves[*k]).collect();
-        let linear = linear_elt(&types);
-        let functions = self.at_points(&lanes, code, results, linear.clone());
+        let functions = self.at_points(&lanes, code, results, linear.elt());
         let back = match dir {
             Dir::Left => Dir::Right,
             Dir::Right => Dir::Left,
         };
-        let op = ArrayOp::Scan { dir: back, xs: functions, f: self.composed(&types, dir), init: None };
+        let op = ArrayOp::Scan { dir: back, xs: functions, f: self.composed(&linear, dir), init: None };
         let rank = self.w.rank(by);
-        let composed = self.w.stmt(rank, linear, op);
+        let composed = self.w.stmt(rank, linear.elt(), op);
         let (code, lanes) = self.lanes(&[composed]);
-        let values = lanes.elements[0][m * m..].to_vec();
+        let values = lanes.elements[0][linear.entries.len()..].to_vec();
         let elt = self.w.elt(by).clone();
         Ok(self.at_points(&lanes, code, values, elt))
     }
@@ -179,10 +182,8 @@ impl Reverse<'_, '_> {
 
     /// One linear function after the other: of that of a position and that of the position after it in the direction of the
     /// recurrence.
-    fn composed(&self, types: &[ScalarType], dir: Dir) -> Fun {
-        let m = types.len();
-        let elt = linear_elt(types);
-        let leaves = elt.leaves();
+    fn composed(&self, linear: &Linear, dir: Dir) -> Fun {
+        let leaves = linear.elt().leaves();
         let mut c = self.w.code([leaves.as_slice(), leaves.as_slice()].concat());
         let params = c.params();
         let (left, right) = params.split_at(leaves.len());
@@ -191,13 +192,15 @@ impl Reverse<'_, '_> {
             Dir::Left => (left, right),
             Dir::Right => (right, left),
         };
-        let dot = |c: &mut Code, p: usize, column: &dyn Fn(usize) -> Val, plus: Option<Val>| {
+        let (entries, m) = (linear.entries.len(), linear.types.len());
+        // A row of the outer matrix times what is there of a column.
+        let dot = |c: &mut Code, p: usize, column: &dyn Fn(usize) -> Option<Val>, plus: Option<Val>| {
             let mut sum = plus;
             for k in 0..m {
-                let other = column(k);
-                let ty = c.ty(outer[p * m + k]);
+                let (Some(factor), Some(other)) = (linear.place(p, k).map(|at| outer[at]), column(k)) else { continue };
+                let ty = c.ty(factor);
                 let other = c.cast(other, ty);
-                let product = c.two(PrimOp::MulP, outer[p * m + k], other);
+                let product = c.two(PrimOp::MulP, factor, other);
                 sum = Some(match sum {
                     Some(s) => c.two(PrimOp::AddP, s, product),
                     None => product,
@@ -206,21 +209,48 @@ impl Reverse<'_, '_> {
             sum
         };
         let mut results = Vec::new();
-        for p in 0..m {
-            for q in 0..m {
-                results.extend(dot(&mut c, p, &|k| inner[k * m + q], None));
-            }
+        for (p, q) in &linear.entries {
+            let product = dot(&mut c, *p, &|k| linear.place(k, *q).map(|at| inner[at]), None);
+            results.push(product.unwrap_or_else(|| c.literal(Lit::zero(linear.types[*p]))));
         }
         for p in 0..m {
-            results.extend(dot(&mut c, p, &|k| inner[m * m + k], Some(outer[m * m + p])));
+            results.extend(dot(&mut c, p, &|k| Some(inner[entries + k]), Some(outer[entries + p])));
         }
         c.done(results)
     }
 }
 
-/// The type of a linear function of vectors with components of these types: a matrix, row by row, and a vector.
-fn linear_elt(types: &[ScalarType]) -> EltType {
-    let m = types.len();
-    let matrix = types.iter().flat_map(|ty| std::iter::repeat_n(EltType::Scalar(*ty), m));
-    EltType::tuple(matrix.chain(types.iter().map(|ty| EltType::Scalar(*ty))))
+/// Linear functions of vectors: a matrix and a vector each.
+struct Linear {
+    /// The types of the components.
+    types: Vec<ScalarType>,
+    /// The entries of the matrices that may differ from 0, by row and column. Products of such matrices have no others.
+    entries: Vec<(usize, usize)>,
+}
+
+impl Linear {
+    fn new(types: Vec<ScalarType>, mut nonzero: Vec<Vec<bool>>) -> Linear {
+        // The transitive closure (Warshall, A theorem on Boolean matrices, 1962).
+        let m = types.len();
+        for k in 0..m {
+            for p in 0..m {
+                for q in 0..m {
+                    nonzero[p][q] |= nonzero[p][k] && nonzero[k][q];
+                }
+            }
+        }
+        let entries = (0..m).flat_map(|p| (0..m).map(move |q| (p, q))).filter(|(p, q)| nonzero[*p][*q]).collect();
+        Linear { types, entries }
+    }
+
+    /// Where an entry is among those that may differ from 0.
+    fn place(&self, row: usize, column: usize) -> Option<usize> {
+        self.entries.iter().position(|entry| *entry == (row, column))
+    }
+
+    /// The type of a function: the entries of the matrix, row by row, each of the type of its row, and the vector.
+    fn elt(&self) -> EltType {
+        let rows = self.entries.iter().map(|(p, _)| self.types[*p]);
+        EltType::tuple(rows.chain(self.types.iter().copied()).map(EltType::Scalar))
+    }
 }

@@ -1,11 +1,12 @@
 //! Which states of a loop are kept while its steps are gone through from the last to the first.
 //!
-//! There is room for a few states beside the first one, which is always there. The newest kept state is the last one at or
-//! before the step at hand. From it the loop runs either to that step, which is then gone back through, or to a state that
-//! is worth keeping, which becomes the newest. How far that is follows the binomial schedule, which needs the fewest
-//! evaluations of the step: with s states, the newest included, all steps of a loop of at most C(s + r, r) are computed at
-//! most r times (Griewank and Walther, Algorithm 799: revolve, 2000). The schedule is computed as the program runs, so that
-//! neither its size nor the time to compile it depends on the number of steps.
+//! Steps are gone back through in segments of so many as a [tape](super::tape) has room for. There is room for a few states beside
+//! the first one, which is always there. The newest kept state is the last one at or before the segment at hand. From it the loop
+//! runs either to that segment, which is then gone back through, or to a state that is worth keeping, which becomes the newest. How
+//! far that is follows the binomial schedule, which needs the fewest evaluations of the step: with s states, the newest included, all
+//! segments of a loop of at most C(s + r, r) are computed at most r times (Griewank and Walther, Algorithm 799: revolve, 2000), and
+//! once more for the tape. The schedule is computed as the program runs, so that neither its size nor the time to compile it depends
+//! on the number of steps.
 
 use super::super::Reverse;
 use super::{Loop, int};
@@ -47,7 +48,7 @@ impl Reverse<'_, '_> {
         let room = self.w.kept_states;
         let kept = room * l.init.len();
         let how = format!(
-            "its steps from the last one; {room} states are kept beside the first one, the others computed again"
+            "its steps from the last one, in segments that are computed again; the states before {room} of these are kept beside the first one"
         );
         self.w.note(how);
         let newest = self.number(|c| c.int(0));
@@ -70,20 +71,24 @@ impl Reverse<'_, '_> {
             let newest = int(c, g.newest);
             c.read(g.at, &[INT], &[newest])[0]
         });
-        let goal = self.number(|c| {
-            let (begin, left, newest) = (int(c, begin), int(c, g.left), int(c, g.newest));
-            next_goal(c, begin, left, newest, room)
-        });
         let state = self.kept_state(l, g, 0..room + 1)?;
+        let segment = self.segment(l, &state);
+        let goal = self.number(|c| {
+            let [begin, left, segment, newest] = [begin, g.left, segment, g.newest].map(|a| int(c, a));
+            next_goal(c, [begin, left, segment], newest, room)
+        });
         let steps = self.number(|c| {
             let (goal, begin) = (int(c, goal), int(c, begin));
             c.two(PrimOp::SubP, goal, begin)
         });
         let state = self.later(l.step, &state, steps)?;
+        let steps = self.number(|c| {
+            let (left, goal) = (int(c, g.left), int(c, goal));
+            c.two(PrimOp::SubP, left, goal)
+        });
         let mut is_last = self.w.code([]);
-        let (goal_, left, one) = (int(&mut is_last, goal), int(&mut is_last, g.left), is_last.int(1));
-        let before = is_last.two(PrimOp::SubP, left, one);
-        let last = is_last.two(PrimOp::EqP, goal_, before);
+        let [left, most] = [steps, segment].map(|a| int(&mut is_last, a));
+        let last = is_last.two(PrimOp::LeP, left, most);
         let last = is_last.done([last]);
         let back = self.block(&[], |this, _| {
             // The newest state is of no use once its own step is done.
@@ -95,7 +100,7 @@ impl Reverse<'_, '_> {
                 let before = c.two(PrimOp::SubP, newest, one);
                 c.choose(done, before, newest)
             });
-            let adjoints = this.once_more(&l.back, &[&state[..], g.adjoints].concat());
+            let adjoints = this.back_through_segment(l, &state, steps, g.adjoints)?;
             Ok([&[goal, newest, g.at], g.kept, &adjoints].concat())
         })?;
         let keep = self.block(&[], |this, _| {
@@ -169,11 +174,16 @@ impl Reverse<'_, '_> {
     }
 }
 
-/// Before which step the state is to run to: the last one that is left, or one whose state is kept, between that one and the
-/// newest state, which is the one before step `begin`.
-fn next_goal(c: &mut Code, begin: Val, left: Val, newest: Val, room: usize) -> Val {
+/// Before which step the state is to run to: the first one of the last segment that is left, or one whose state is kept, between that
+/// one and the newest state, which is the one before step `begin`.
+fn next_goal(c: &mut Code, [begin, left, segment]: [Val; 3], newest: Val, room: usize) -> Val {
     let (one, all) = (c.int(1), c.int(room as i64 + 1));
-    let (steps, last) = (c.two(PrimOp::SubP, left, begin), c.two(PrimOp::SubP, left, one));
+    let (steps, last) = (c.two(PrimOp::SubP, left, begin), c.two(PrimOp::SubP, left, segment));
+    let last = c.two(PrimOp::MaxP, last, begin);
+    // In segments, of which the last one may be shorter.
+    let before_last = c.two(PrimOp::SubP, steps, one);
+    let steps = c.two(PrimOp::QuotP, before_last, segment);
+    let steps = c.two(PrimOp::AddP, steps, one);
     let states = c.two(PrimOp::SubP, all, newest);
     let (several, room) = (c.two(PrimOp::GtP, steps, one), c.two(PrimOp::GtP, states, one));
     let divided = c.two(PrimOp::AndP, several, room);
@@ -197,6 +207,7 @@ fn next_goal(c: &mut Code, begin: Val, left: Val, newest: Val, room: usize) -> V
             let rest = c.two(PrimOp::SubP, steps, difference);
             let ahead = c.two(PrimOp::MinP, found[2], rest);
             let ahead = c.two(PrimOp::MaxP, ahead, one);
+            let ahead = c.two(PrimOp::MulP, ahead, segment);
             vec![c.two(PrimOp::AddP, begin, ahead)]
         },
         |_| vec![last],

@@ -7,6 +7,7 @@ mod invariant;
 mod kept;
 mod lift;
 pub(super) mod rounds;
+mod tape;
 mod unnest;
 
 use super::super::{copy, pruned};
@@ -16,6 +17,7 @@ use acc_core::ad::Code;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, PrimOp, Read, ScalarOp, Stmt, Val, free_arrays};
 use smallvec::SmallVec;
+use tape::taped;
 
 /// A loop whose adjoints are taken.
 struct Loop<'s> {
@@ -24,6 +26,10 @@ struct Loop<'s> {
     step: &'s Block,
     /// From the state before a step and the adjoints after it to those before it.
     back: Block,
+    /// The components of the state that are on a [tape].
+    taped: Option<Vec<usize>>,
+    /// Whether these have the same extents in all steps, where that is found as the program runs.
+    keeps_extents: Option<ArrayId>,
 }
 
 /// What of a loop has adjoints.
@@ -47,16 +53,19 @@ impl Reverse<'_, '_> {
             adjoints.push(self.w.zeros(*a));
         }
         let active = Active { state, around };
-        let steps = self.steps(s, init, test, step)?;
         let back = self.block(&[init, &adjoints[..]].concat(), |this, params| {
             let (state, adjoints) = params.split_at(init.len());
             this.back_step(step, &active, state, adjoints)
         })?;
         let back = pruned(&back);
-        let found = if reads(&back, &back.params[..init.len()]) {
-            self.back_through(&Loop { init, step, back }, steps, &adjoints)?
+        let taped = taped(self.w, &back, init.len());
+        let changing: Vec<usize> = taped.iter().flatten().copied().filter(|k| !self.is_kept(step, *k)).collect();
+        let (steps, keeps_extents) = self.steps(s, init, (test, step), &changing)?;
+        let found = if taped.as_ref().is_some_and(Vec::is_empty) {
+            self.w.note("its steps from the last one, without their states");
+            self.back_over(&back, steps, &adjoints, |_, _| init.to_vec())?
         } else {
-            self.back_without_states(&back, init, steps, &adjoints)?
+            self.back_through(&Loop { init, step, back, taped, keeps_extents }, steps, &adjoints)?
         };
         let (of_state, of_around) = found.split_at(active.state.len());
         for (k, adjoint) in active.state.iter().zip(of_state) {
@@ -99,8 +108,21 @@ impl Reverse<'_, '_> {
         })
     }
 
-    /// The number of steps of a loop, which counts them from here on.
-    fn steps(&mut self, s: &Stmt, init: &[ArrayId], test: &Block, step: &Block) -> Result<ArrayId, Error> {
+    /// Whether a component of a loop's state has the same extents after a step as before it.
+    fn is_kept(&mut self, step: &Block, component: usize) -> bool {
+        step.stmts.iter().for_each(|s| self.w.extents.note(s));
+        self.w.same_extents(step.params[component], step.results[component])
+    }
+
+    /// The number of steps of a loop, which counts them from here on, and whether some components of its state have the same extents
+    /// in all of them, if that is a question.
+    fn steps(
+        &mut self,
+        s: &Stmt,
+        init: &[ArrayId],
+        (test, step): (&Block, &Block),
+        changing: &[usize],
+    ) -> Result<(ArrayId, Option<ArrayId>), Error> {
         let Some(at) = self.w.stmts.iter().rposition(|other| other.results == s.results) else {
             return Err(
                 Error::defect("differentiate", "a loop is gone through that is not there").during("awhile", &s.loc)
@@ -109,14 +131,38 @@ impl Reverse<'_, '_> {
         let after = self.w.stmts.split_off(at + 1);
         self.w.stmts.truncate(at);
         let zero = self.number(|c| c.int(0));
-        let all: Vec<ArrayId> = init.iter().copied().chain([zero]).collect();
+        let keeps = (!changing.is_empty()).then(|| self.number(|c| c.truth(true)));
+        let all: Vec<ArrayId> = init.iter().copied().chain([zero]).chain(keeps).collect();
         let test = self.block(&all, |this, params| Ok(this.once_more(test, &params[..init.len()])))?;
-        let step = self.counted(step, &all)?;
-        let steps = self.w.array(self.w.ty(zero).clone());
-        let results = s.results.iter().copied().chain([steps]).collect();
+        let mut step = self.counted(step, &all)?;
+        if keeps.is_some() {
+            let (stmts, keeps) = self.inner(|this| this.still_kept(&step, changing));
+            step.stmts.extend(stmts);
+            step.results.push(keeps);
+        }
+        let [steps, keeps] = [Some(zero), keeps].map(|a| a.map(|a| self.w.array(self.w.ty(a).clone())));
+        let results = s.results.iter().copied().chain(steps).chain(keeps).collect();
         self.w.stmts.push(Stmt { results, op: ArrayOp::While { init: all, test, step }, loc: s.loc.clone() });
         self.w.stmts.extend(after);
-        Ok(steps)
+        Ok((steps.unwrap_or(zero), keeps))
+    }
+
+    /// Whether components of the state have kept their extents so far, as the last parameter says, and in this step.
+    fn still_kept(&mut self, step: &Block, components: &[usize]) -> ArrayId {
+        let so_far = step.params[step.params.len() - 1];
+        let pairs: Vec<(ArrayId, ArrayId)> = components.iter().map(|k| (step.params[*k], step.results[*k])).collect();
+        let ranks: Vec<usize> = pairs.iter().map(|(a, _)| self.w.rank(*a)).collect();
+        self.number(|c| {
+            let mut same = c.read(so_far, &[ScalarType::Bool], &[])[0];
+            for ((a, b), rank) in pairs.into_iter().zip(ranks) {
+                for axis in 0..rank {
+                    let (n, m) = (c.extent(a, axis), c.extent(b, axis));
+                    let equal = c.two(PrimOp::EqP, n, m);
+                    same = c.two(PrimOp::AndP, same, equal);
+                }
+            }
+            same
+        })
     }
 
     /// A copy of a loop's step with a counter behind the state.
@@ -129,15 +175,14 @@ impl Reverse<'_, '_> {
         })
     }
 
-    /// From the adjoints after so many steps of a loop to those before them, where a step back reads no state.
-    fn back_without_states(
+    /// From the adjoints after so many steps of a loop to those before them. The state before a step is found by its number.
+    fn back_over(
         &mut self,
         back: &Block,
-        init: &[ArrayId],
         steps: ArrayId,
         adjoints: &[ArrayId],
+        state: impl Fn(&mut Self, ArrayId) -> Vec<ArrayId>,
     ) -> Result<Vec<ArrayId>, Error> {
-        self.w.note("its steps from the last one, without their states");
         let all = [&[steps], adjoints].concat();
         let test = self.block(&all, |this, params| Ok(vec![this.any_left(params[0])]))?;
         let step = self.block(&all, |this, params| {
@@ -145,7 +190,8 @@ impl Reverse<'_, '_> {
                 let (left, one) = (int(c, params[0]), c.int(1));
                 c.two(PrimOp::SubP, left, one)
             });
-            Ok([vec![left], this.once_more(back, &[init, &params[1..]].concat())].concat())
+            let state = state(this, left);
+            Ok([vec![left], this.once_more(back, &[&state[..], &params[1..]].concat())].concat())
         })?;
         let mut end = self.while_(all, test, step);
         Ok(end.split_off(1))
@@ -205,12 +251,6 @@ impl Reverse<'_, '_> {
         self.adjoints = around;
         done.map(|()| before)
     }
-}
-
-/// Whether a block reads one of these parameters of it.
-fn reads(b: &Block, params: &[ArrayId]) -> bool {
-    let inside = Block { params: Vec::new(), stmts: b.stmts.clone(), results: b.results.clone() };
-    free_arrays(&inside).iter().any(|a| params.contains(a))
 }
 
 /// An integer in an array of rank 0.

@@ -1,0 +1,52 @@
+//! Kernels that put an array into a row of another one, as the state of a step is put on a tape.
+
+use super::{AxisKind, Initial, Ix, Kernel, Load, Op, Sink, Update};
+use acc_core::ir::{ArrayId, Val};
+
+/// An array with a row replaced. Its rows have one axis less than it has itself.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct RowUpdate {
+    /// The array before.
+    pub array: ArrayId,
+    /// The elements of the row.
+    pub source: ArrayId,
+    /// The number of the row, in an array of rank 0.
+    pub row: ArrayId,
+}
+
+impl Kernel {
+    /// What the kernel does, if it puts a stored array into a row of another one, and nothing else.
+    pub(crate) fn row_update(&self) -> Option<RowUpdate> {
+        let [output] = &self.outputs[..] else { return None };
+        let Sink::Scatter { initial: Initial::Array(array), builtin: Some(updates), rank, .. } = &output.sink else {
+            return None;
+        };
+        let body = &self.element;
+        let (taken, target) = self.values(output).split_first()?;
+        let (target, leaves) = target.split_at_checked(*rank)?;
+        let (row, within) = target.split_first()?;
+        let all_taken = body.consts.iter().any(|(v, l)| v == taken && l.bits != 0);
+        let in_order = within == &body.region.params[..] && self.axes.iter().all(|axis| *axis == AxisKind::Parallel);
+        let replaces = updates.iter().all(|u| *u == Update::New);
+        let [row, source] = [&[*row][..], leaves].map(|results| self.load(results));
+        let (row, source) = (row?, source?);
+        let whole = source.leaves.iter().enumerate().all(|(k, leaf)| k == *leaf as usize);
+        let at_point = source.index.len() == self.axes.len() && source.index.iter().enumerate().all(is_axis);
+        let only = body.region.nodes.len() == 2 && self.epilogue.is_none();
+        let holds = all_taken && in_order && replaces && whole && at_point && only && row.index.is_empty();
+        holds.then_some(RowUpdate { array: *array, source: source.array, row: row.array })
+    }
+
+    /// The read whose results these values are.
+    fn load(&self, results: &[Val]) -> Option<&Load> {
+        self.element.region.nodes.iter().find_map(|n| match &n.op {
+            Op::Index(load) if n.results[..] == *results && load.edge.is_none() => Some(load),
+            _ => None,
+        })
+    }
+}
+
+/// Whether an index is that along the axis of its position.
+fn is_axis((position, index): (usize, &Ix)) -> bool {
+    matches!(*index, Ix::Affine { axis, scale: 1, offset: 0, base: None } if axis as usize == position)
+}
