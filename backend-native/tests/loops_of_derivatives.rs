@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 static STEPS: AtomicUsize = AtomicUsize::new(0);
 
-/// How often the step of a loop of so many is evaluated, by its value and its gradient.
-fn evaluations(steps: i64, kept: usize) -> usize {
+/// How often the step of a loop of so many is evaluated, by its value and its gradient. The state may change its extents in the first
+/// step.
+fn evaluations(steps: i64, kept: usize, grows: bool) -> usize {
     let next = |x: f64| 0.5 * x + (0.3 * x).cos();
     let step = ForeignAcc::<Scalar<f64>, Scalar<f64>>::new("test.step", move |x: Scalar<f64>| {
         STEPS.fetch_add(1, Ordering::Relaxed);
@@ -16,10 +17,15 @@ fn evaluations(steps: i64, kept: usize) -> usize {
     let of = |x: Acc<Scalar<f64>>| {
         let step =
             |x: Acc<Scalar<f64>>| foreign_acc(&step, |x: Acc<Scalar<f64>>| x.map(|x| x * 0.5 + (x * 0.3).cos()), &x);
-        let (end, _) = awhile(
-            (x, unit(0i64)),
-            |(_, n): (Acc<Scalar<f64>>, Acc<Scalar<i64>>)| n.map(|n| n.lt(steps)),
-            |(x, n): (Acc<Scalar<f64>>, Acc<Scalar<i64>>)| (step(x), n.map(|n| n + 1)),
+        // Parts of 1, which is what the state is multiplied with.
+        let parts = |n: Exp<i64>| generate(n.clone(), move |_| lift(1.0) / n.to::<f64>());
+        let (end, ..) = awhile(
+            (x, parts(lift(1)), unit(0i64)),
+            |(_, _, n): (Acc<Scalar<f64>>, Acc<Vector<f64>>, Acc<Scalar<i64>>)| n.map(|n| n.lt(steps)),
+            |(x, v, n): (Acc<Scalar<f64>>, Acc<Vector<f64>>, Acc<Scalar<i64>>)| {
+                let next = step(x).zip_with(v.sum(), |x, one| x * one);
+                (next, parts(if grows { lift(2) } else { v.length() }), n.map(|n| n + 1))
+            },
         );
         end
     };
@@ -34,16 +40,21 @@ fn evaluations(steps: i64, kept: usize) -> usize {
     STEPS.load(Ordering::Relaxed)
 }
 
-/// A thousand steps with room for 8 states: the loop itself, and four times in all to go back.
+/// A thousand steps one by one with room for 8 states: the loop itself, and four times in all to go back.
 #[test]
 fn steps_are_evaluated_again_as_the_binomial_schedule_says() {
-    assert_eq!(evaluations(1000, 8), 1000 + 3999);
-    assert_eq!(evaluations(1000, 32), 1000 + 2370);
+    assert_eq!(evaluations(1000, 8, true), 1000 + 3999);
+    assert_eq!(evaluations(1000, 32, true), 1000 + 2370);
     // Room for all states.
-    assert_eq!(evaluations(20, 30), 20 + 19);
+    assert_eq!(evaluations(20, 30, true), 20 + 19);
     // Room for none: each step from the first one.
-    assert_eq!(evaluations(20, 0), 20 + 190);
-    for steps in [0, 1] {
-        assert_eq!(evaluations(steps, 8), steps as usize);
+    assert_eq!(evaluations(20, 0, true), 20 + 190);
+    for (steps, grows) in [(0, true), (1, true), (0, false), (1, false)] {
+        assert_eq!(evaluations(steps, 8, grows), steps as usize);
     }
+    // In segments of 128 steps, the last one of 104: to the beginning of the last one, and through all but the last step of each.
+    assert_eq!(evaluations(1000, 8, false), 1000 + 896 + 992);
+    assert_eq!(evaluations(20, 0, false), 20 + 19);
+    // Without room for what is before segments: from the first step to each of them.
+    assert_eq!(evaluations(300, 0, false), 300 + (44 + 172) + 297);
 }

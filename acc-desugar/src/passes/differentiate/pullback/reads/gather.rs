@@ -108,8 +108,11 @@ impl Reverse<'_, '_> {
     }
 
     /// Whether the coordinates that are not summed over can be found from such an index: one of them for each axis along which it varies.
-    /// Of a remainder there must be as many as of points.
+    /// Of a remainder there must be as many as of points. Along other axes it is a place that is known as a sum.
     pub(super) fn is_solvable(&mut self, forms: &[Form], points: &[Extent]) -> bool {
+        if forms.iter().any(|form| form.affine().is_uniform() && !is_sum(form, 0)) {
+            return false;
+        }
         pivots(forms, false).is_some_and(|pivots| {
             pivots.iter().all(|p| match &forms[p.axis] {
                 Index::Affine(_) | Index::Clamped(_) => true,
