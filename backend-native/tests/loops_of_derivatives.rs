@@ -18,7 +18,7 @@ fn evaluations(steps: i64, kept: usize, grows: bool) -> usize {
         let step =
             |x: Acc<Scalar<f64>>| foreign_acc(&step, |x: Acc<Scalar<f64>>| x.map(|x| x * 0.5 + (x * 0.3).cos()), &x);
         // Parts of 1, which is what the state is multiplied with.
-        let parts = |n: Exp<i64>| generate(n.clone(), move |_| lift(1.0) / n.to::<f64>());
+        let parts = |n: Exp<i64>| generate(n, move |_| lift(1.0) / n.to::<f64>());
         let (end, ..) = awhile(
             (x, parts(lift(1)), unit(0i64)),
             |(_, _, n): (Acc<Scalar<f64>>, Acc<Vector<f64>>, Acc<Scalar<i64>>)| n.map(|n| n.lt(steps)),
