@@ -17,10 +17,10 @@ pub struct Settings<'a> {
     pub fuse: bool,
     /// What a graph does about faults.
     pub faults: Faults,
-    /// How many states of an array loop its reverse derivative keeps at a time, beside the first one and those on a tape.
+    /// How many states of an array loop its reverse derivative keeps at a time, beside the first one and those in a history.
     pub kept_states: usize,
-    /// Whether states of a loop that are computed again are put on a tape, an array that the loop writes row by row.
-    pub tapes: bool,
+    /// Whether states of a loop that are computed again are put in a history, an array that the loop writes row by row.
+    pub histories: bool,
 }
 
 /// How many states of an array loop are kept if nobody says: a loop of a thousand steps is then run four times in all.
@@ -36,7 +36,7 @@ impl<'a> Settings<'a> {
             fuse: true,
             faults: Faults::Detect,
             kept_states: KEPT_STATES,
-            tapes: true,
+            histories: true,
         }
     }
 }

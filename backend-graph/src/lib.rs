@@ -39,7 +39,7 @@ pub fn graph_of(program: &Program) -> Result<Graph, Error> {
 /// for faults where something is evaluated only. Simplified first; verified. What [`onnx`] writes.
 pub fn graph_with_exact_faults(program: &Program) -> Result<Graph, Error> {
     let (rules, limits) = (Rules::all(), RunLimits::none());
-    flattened(pipeline::GRAPH, program, &without_tapes(pipeline::graph_settings(&rules, Faults::Report, &limits)))
+    flattened(pipeline::GRAPH, program, &without_histories(pipeline::graph_settings(&rules, Faults::Report, &limits)))
 }
 
 /// The graph that a program becomes, simplified by these rules first, with or without checks for faults; verified.
@@ -50,12 +50,12 @@ pub fn graph_with(program: &Program, rules: &Rules, checks: bool) -> Result<Grap
 
 /// The graph that a program becomes by these rules, which detects faults, until a limit; verified. What XLA runs.
 pub fn graph_within(program: &Program, rules: &Rules, limits: &RunLimits) -> Result<Graph, Error> {
-    flattened(pipeline::GRAPH, program, &without_tapes(pipeline::graph_settings(rules, Faults::Detect, limits)))
+    flattened(pipeline::GRAPH, program, &without_histories(pipeline::graph_settings(rules, Faults::Detect, limits)))
 }
 
 /// For executors that copy an array in order to change a row of it, or run loops step by step from the host.
-fn without_tapes(settings: Settings<'_>) -> Settings<'_> {
-    Settings { tapes: false, ..settings }
+fn without_histories(settings: Settings<'_>) -> Settings<'_> {
+    Settings { histories: false, ..settings }
 }
 
 /// The graph that a program becomes by these passes; verified.

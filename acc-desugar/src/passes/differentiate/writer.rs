@@ -22,8 +22,8 @@ pub(super) struct Writer<'a> {
     pub(super) limits: &'a RunLimits,
     /// How many states of a loop are kept for its reverse derivative, beside the first one.
     pub(super) kept_states: usize,
-    /// Whether those that are computed again are put on a tape.
-    pub(super) tapes: bool,
+    /// Whether those that are computed again are put in a history.
+    pub(super) histories: bool,
     /// Whether nothing is evaluated for adjoints that are all 0, where the function may not evaluate it.
     pub(super) exact: bool,
     /// Which arrays have the same extents.
@@ -34,7 +34,7 @@ pub(super) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>) -> Writer<'a> {
-        let &Settings { limits, kept_states, tapes, .. } = settings;
+        let &Settings { limits, kept_states, histories, .. } = settings;
         Writer {
             extents: Extents::of_types(&types),
             types,
@@ -43,7 +43,7 @@ impl<'a> Writer<'a> {
             operation: "",
             limits,
             kept_states,
-            tapes,
+            histories,
             exact: false,
             known: KnownExtents::default(),
             notes: Vec::new(),

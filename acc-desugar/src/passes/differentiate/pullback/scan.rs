@@ -193,7 +193,7 @@ impl Reverse<'_, '_> {
             Dir::Right => (right, left),
         };
         let (entries, m) = (linear.entries.len(), linear.types.len());
-        // A row of the outer matrix times what is there of a column.
+        // A row of the outer matrix times the entries of a column.
         let dot = |c: &mut Code, p: usize, column: &dyn Fn(usize) -> Option<Val>, plus: Option<Val>| {
             let mut sum = plus;
             for k in 0..m {

@@ -3,11 +3,11 @@
 //! The steps are gone through from the last to the first. Where one needs of the state before it, some states are kept
 //! ([`kept`]), and the others are computed again from the newest kept one before them.
 
+mod history;
 mod invariant;
 mod kept;
 mod lift;
 pub(super) mod rounds;
-mod tape;
 mod unnest;
 
 use super::super::{copy, pruned};
@@ -16,8 +16,8 @@ use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Block, PrimOp, Read, ScalarOp, Stmt, Val, free_arrays};
+use history::in_history;
 use smallvec::SmallVec;
-use tape::taped;
 
 /// A loop whose adjoints are taken.
 struct Loop<'s> {
@@ -26,8 +26,8 @@ struct Loop<'s> {
     step: &'s Block,
     /// From the state before a step and the adjoints after it to those before it.
     back: Block,
-    /// The components of the state that are on a [tape].
-    taped: Option<Vec<usize>>,
+    /// The components of the state that are in a [history].
+    in_history: Option<Vec<usize>>,
     /// Whether these have the same extents in all steps, where that is found as the program runs.
     keeps_extents: Option<ArrayId>,
 }
@@ -58,14 +58,14 @@ impl Reverse<'_, '_> {
             this.back_step(step, &active, state, adjoints)
         })?;
         let back = pruned(&back);
-        let taped = taped(self.w, &back, init.len());
-        let changing: Vec<usize> = taped.iter().flatten().copied().filter(|k| !self.is_kept(step, *k)).collect();
+        let in_history = in_history(self.w, &back, init.len());
+        let changing: Vec<usize> = in_history.iter().flatten().copied().filter(|k| !self.is_kept(step, *k)).collect();
         let (steps, keeps_extents) = self.steps(s, init, (test, step), &changing)?;
-        let found = if taped.as_ref().is_some_and(Vec::is_empty) {
+        let found = if in_history.as_ref().is_some_and(Vec::is_empty) {
             self.w.note("its steps from the last one, without their states");
             self.back_over(&back, steps, &adjoints, |_, _| init.to_vec())?
         } else {
-            self.back_through(&Loop { init, step, back, taped, keeps_extents }, steps, &adjoints)?
+            self.back_through(&Loop { init, step, back, in_history, keeps_extents }, steps, &adjoints)?
         };
         let (of_state, of_around) = found.split_at(active.state.len());
         for (k, adjoint) in active.state.iter().zip(of_state) {

@@ -109,11 +109,11 @@ impl Reverse<'_, '_> {
     }
 }
 
-/// Reads of one array, in groups of which any two are alike.
-fn grouped<'s>(sites: &[&'s Site], alike: impl Fn(&Site, &Site) -> bool) -> Vec<Vec<&'s Site>> {
+/// Reads of one array, in groups of which any two belong together.
+fn grouped<'s>(sites: &[&'s Site], together: impl Fn(&Site, &Site) -> bool) -> Vec<Vec<&'s Site>> {
     let mut groups: Vec<Vec<&Site>> = Vec::new();
     for &site in sites {
-        let joins = |group: &&mut Vec<&Site>| group.iter().all(|s| s.array == site.array && alike(s, site));
+        let joins = |group: &&mut Vec<&Site>| group.iter().all(|s| s.array == site.array && together(s, site));
         match groups.iter_mut().find(joins) {
             Some(group) => group.push(site),
             None => groups.push(vec![site]),

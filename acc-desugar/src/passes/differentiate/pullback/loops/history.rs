@@ -1,6 +1,6 @@
-//! Going back through several steps at once, whose states are on a tape: in the rows of an array for each component of the state.
+//! Going back through several steps at once, whose states are in a history: in the rows of an array for each component of the state.
 //!
-//! The tape has room for so many steps that it is small. It can hold states that all have the same extents.
+//! The history has room for so many steps that it is small. It can hold states that all have the same extents.
 
 use super::super::super::writer::Writer;
 use super::super::Reverse;
@@ -11,18 +11,18 @@ use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, PrimOp, Val, free_arrays};
 use acc_core::verify::MAX_RANK;
 
-/// The most states on a tape.
+/// The most states in a history.
 const MAX_STATES: i64 = 128;
 
-/// The most bytes of a tape, but for one state.
+/// The most bytes of a history, but for one state.
 const MAX_BYTES: i64 = 64 << 20;
 
-/// The components of a loop's state that a step back reads, if they can be on a tape: it has one axis more.
-pub(super) fn taped(w: &Writer<'_>, back: &Block, state: usize) -> Option<Vec<usize>> {
+/// The components of a loop's state that a step back reads, if they can be in a history: it has one axis more.
+pub(super) fn in_history(w: &Writer<'_>, back: &Block, state: usize) -> Option<Vec<usize>> {
     let inside = Block { params: Vec::new(), stmts: back.stmts.clone(), results: back.results.clone() };
     let read = free_arrays(&inside);
     let read: Vec<usize> = (0..state).filter(|k| read.contains(&back.params[*k])).collect();
-    let has_room = w.tapes && read.iter().all(|k| w.rank(back.params[*k]) < MAX_RANK);
+    let has_room = w.histories && read.iter().all(|k| w.rank(back.params[*k]) < MAX_RANK);
     (has_room || read.is_empty()).then_some(read)
 }
 
@@ -33,7 +33,7 @@ struct Size {
     bytes: i64,
 }
 
-/// How many states of such sizes a tape has room for.
+/// How many states of such sizes a history has room for.
 fn rows(c: &mut Code, sizes: &[Size]) -> Val {
     let one = c.int(1);
     let mut bytes = one;
@@ -54,8 +54,8 @@ fn rows(c: &mut Code, sizes: &[Size]) -> Val {
 impl Reverse<'_, '_> {
     /// How many steps from a state like this one are gone back through at once: one if the extents of states change.
     pub(super) fn segment(&mut self, l: &Loop<'_>, state: &[ArrayId]) -> ArrayId {
-        let Some(taped) = &l.taped else { return self.number(|c| c.int(1)) };
-        let sizes = self.sizes(taped, state);
+        let Some(in_history) = &l.in_history else { return self.number(|c| c.int(1)) };
+        let sizes = self.sizes(in_history, state);
         self.number(|c| {
             let rows = rows(c, &sizes);
             let Some(keeps) = l.keeps_extents else { return rows };
@@ -64,13 +64,13 @@ impl Reverse<'_, '_> {
         })
     }
 
-    /// What takes room on tapes.
-    fn sizes(&self, taped: &[usize], state: &[ArrayId]) -> Vec<Size> {
+    /// What takes room on histories.
+    fn sizes(&self, in_history: &[usize], state: &[ArrayId]) -> Vec<Size> {
         let size = |a: ArrayId| {
             let bytes = self.w.elt(a).leaves().iter().map(|ty| ty.size() as i64).sum();
             Size { array: a, rank: self.w.rank(a), bytes }
         };
-        taped.iter().map(|k| size(state[*k])).collect()
+        in_history.iter().map(|k| size(state[*k])).collect()
     }
 
     /// From the adjoints after so many steps from this state on to those before them.
@@ -81,14 +81,14 @@ impl Reverse<'_, '_> {
         steps: ArrayId,
         adjoints: &[ArrayId],
     ) -> Result<Vec<ArrayId>, Error> {
-        let Some(taped) = &l.taped else { return Ok(self.once_more(&l.back, &[state, adjoints].concat())) };
+        let Some(in_history) = &l.in_history else { return Ok(self.once_more(&l.back, &[state, adjoints].concat())) };
         // The first state, then those after each step but the last one.
         let first = self.number(|c| c.int(0));
-        let (mut all, sizes) = (vec![first], self.sizes(taped, state));
+        let (mut all, sizes) = (vec![first], self.sizes(in_history, state));
         all.extend(state);
-        for k in taped {
-            let tape = self.tape(&sizes, state[*k]);
-            all.push(self.recorded(tape, first, state[*k]));
+        for k in in_history {
+            let history = self.history(&sizes, state[*k]);
+            all.push(self.recorded(history, first, state[*k]));
         }
         let test = self.block(&all, |this, params| {
             Ok(vec![this.number(|c| {
@@ -98,38 +98,38 @@ impl Reverse<'_, '_> {
             })])
         })?;
         let step = self.block(&all, |this, params| {
-            let (state, tapes) = params[1..].split_at(state.len());
+            let (state, histories) = params[1..].split_at(state.len());
             let mut next = vec![this.next(params[0])];
             next.extend(this.once_more(l.step, state));
-            for (k, tape) in taped.iter().zip(tapes) {
+            for (k, history) in in_history.iter().zip(histories) {
                 let (row, state) = (next[0], next[1 + k]);
-                next.push(this.recorded(*tape, row, state));
+                next.push(this.recorded(*history, row, state));
             }
             Ok(next)
         })?;
-        let tapes = self.while_(all, test, step).split_off(1 + state.len());
+        let histories = self.while_(all, test, step).split_off(1 + state.len());
         self.back_over(&l.back, steps, adjoints, |this, left| {
             // What is not read stands for itself.
             let mut own = l.init.to_vec();
-            for (k, tape) in taped.iter().zip(&tapes) {
-                own[*k] = this.row(*tape, left);
+            for (k, history) in in_history.iter().zip(&histories) {
+                own[*k] = this.row(*history, left);
             }
             own
         })
     }
 
-    /// A tape for states of such sizes, of which this is a component. Its extents depend on those of the state alone, so that executors
+    /// A history for states of such sizes, of which this is a component. Its extents depend on those of the state alone, so that executors
     /// which compile for the extents of their arguments know them.
-    fn tape(&mut self, sizes: &[Size], state: ArrayId) -> ArrayId {
+    fn history(&mut self, sizes: &[Size], state: ArrayId) -> ArrayId {
         let mut shape = self.w.code([]);
         let mut extents = vec![rows(&mut shape, sizes)];
         extents.extend((0..self.w.rank(state)).map(|axis| shape.extent(state, axis)));
         self.w.zeros_of(shape.done(extents), self.w.elt(state).clone())
     }
 
-    /// A tape with a state in one of its rows.
-    fn recorded(&mut self, tape: ArrayId, row: ArrayId, state: ArrayId) -> ArrayId {
-        let ty = self.w.ty(tape).clone();
+    /// A history with a state in one of its rows.
+    fn recorded(&mut self, history: ArrayId, row: ArrayId, state: ArrayId) -> ArrayId {
+        let ty = self.w.ty(history).clone();
         let leaves = ty.elt.leaves();
         let combine = self.w.code([leaves.as_slice(), leaves.as_slice()].concat());
         let new = combine.params()[..leaves.len()].to_vec();
@@ -139,15 +139,15 @@ impl Reverse<'_, '_> {
         let taken = target.literal(Lit::one(ScalarType::U8));
         let row = int(&mut target, row);
         let target = target.done([taken, row].into_iter().chain(index));
-        self.w.add(ty, ArrayOp::Permute { defaults: tape, xs: state, combine, target })
+        self.w.add(ty, ArrayOp::Permute { defaults: history, xs: state, combine, target })
     }
 
-    /// A row of a tape.
-    fn row(&mut self, tape: ArrayId, row: ArrayId) -> ArrayId {
-        let (rank, elt) = (self.w.rank(tape), self.w.elt(tape).clone());
+    /// A row of a history.
+    fn row(&mut self, history: ArrayId, row: ArrayId) -> ArrayId {
+        let (rank, elt) = (self.w.rank(history), self.w.elt(history).clone());
         let axes = std::iter::once(Axis::Fixed).chain(std::iter::repeat_n(Axis::All, rank - 1)).collect();
         let mut index = self.w.code([]);
         let row = int(&mut index, row);
-        self.w.stmt(rank - 1, elt, ArrayOp::Slice { xs: tape, axes, index: index.done([row]) })
+        self.w.stmt(rank - 1, elt, ArrayOp::Slice { xs: history, axes, index: index.done([row]) })
     }
 }
