@@ -53,8 +53,9 @@ impl<'p> Order<'p> {
                 None => order.step.push(s),
             }
         }
-        let results = all.iter().flat_map(|&s| &plan.steps[s].results).copied();
-        order.varying = order.results().chain(results).chain(test.params.iter().chain(&step.params).copied()).collect();
+        let replaced = order.rows.iter().map(|(component, _)| step.results[*component]);
+        let params = test.params.iter().chain(&step.params).copied();
+        order.varying = order.results().chain(replaced).chain(params).collect();
         let recordable = order.steps().all(|s| order.is_recordable(s));
         recordable.then_some(order)
     }

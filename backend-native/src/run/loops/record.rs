@@ -203,14 +203,13 @@ impl<'a> Recorder<'a> {
         let mut rows = Vec::new();
         for (component, update) in self.rows {
             let array = &state[*component];
-            let Place::Unit(unit) = *array else { return None };
-            let extents = self.values[update.array.index()].as_ref()?.shape.split_first()?;
-            rows.push(Row {
-                unit,
-                source: self.place(&places, update.source)?,
-                number: self.place(&places, update.row)?,
-                extents: [*extents.0, extents.1.iter().product()],
-            });
+            let (Place::Unit(unit), source) = (array, self.place(&places, update.source)?) else { return None };
+            if source.is(array) {
+                return None;
+            }
+            let (count, row) = self.values[update.array.index()].as_ref()?.shape.split_first()?;
+            let number = self.place(&places, update.row)?;
+            rows.push(Row { unit: *unit, source, number, extents: [*count, row.iter().product()] });
             places.push((*self.results[1].get(*component)?, array.clone()));
         }
         let of = |arrays: &[ArrayId]| arrays.iter().map(|&a| self.place(&places, a)).collect::<Option<Vec<Place>>>();

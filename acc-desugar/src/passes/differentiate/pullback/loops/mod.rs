@@ -59,7 +59,9 @@ impl Reverse<'_, '_> {
         })?;
         let back = pruned(&back);
         let in_history = in_history(self.w, &back, init.len());
-        let changing: Vec<usize> = in_history.iter().flatten().copied().filter(|k| !self.is_kept(step, *k)).collect();
+        step.stmts.iter().for_each(|s| self.w.extents.note(s));
+        let is_kept = |k: &usize| self.w.same_extents(step.params[*k], step.results[*k]);
+        let changing: Vec<usize> = in_history.iter().flatten().copied().filter(|k| !is_kept(k)).collect();
         let (steps, keeps_extents) = self.steps(s, init, (test, step), &changing)?;
         let found = if in_history.as_ref().is_some_and(Vec::is_empty) {
             self.w.note("its steps from the last one, without their states");
@@ -108,12 +110,6 @@ impl Reverse<'_, '_> {
         })
     }
 
-    /// Whether a component of a loop's state has the same extents after a step as before it.
-    fn is_kept(&mut self, step: &Block, component: usize) -> bool {
-        step.stmts.iter().for_each(|s| self.w.extents.note(s));
-        self.w.same_extents(step.params[component], step.results[component])
-    }
-
     /// The number of steps of a loop, which counts them from here on, and whether some components of its state have the same extents
     /// in all of them, if that is a question.
     fn steps(
@@ -140,11 +136,12 @@ impl Reverse<'_, '_> {
             step.stmts.extend(stmts);
             step.results.push(keeps);
         }
-        let [steps, keeps] = [Some(zero), keeps].map(|a| a.map(|a| self.w.array(self.w.ty(a).clone())));
-        let results = s.results.iter().copied().chain(steps).chain(keeps).collect();
+        let steps = self.w.array(self.w.ty(zero).clone());
+        let keeps = keeps.map(|keeps| self.w.array(self.w.ty(keeps).clone()));
+        let results = s.results.iter().copied().chain([steps]).chain(keeps).collect();
         self.w.stmts.push(Stmt { results, op: ArrayOp::While { init: all, test, step }, loc: s.loc.clone() });
         self.w.stmts.extend(after);
-        Ok((steps.unwrap_or(zero), keeps))
+        Ok((steps, keeps))
     }
 
     /// Whether components of the state have kept their extents so far, as the last parameter says, and in this step.
