@@ -27,17 +27,20 @@ pub(crate) struct Group {
     pub(crate) rows: Dim,
     /// The shapes that tensors have which its steps make, with the bytes of an element.
     pub(crate) shapes: Vec<(Vec<Dim>, u64)>,
-    /// What its steps compute, or move.
-    launched: Vec<Value>,
-    /// How many values its steps make on the way.
-    inner: usize,
+    /// What its steps compute, or move, of as many axes as any of that; none of a value that an operation makes on the way.
+    made: Vec<Option<Value>>,
 }
 
 impl Group {
     /// Whether blocks are worth it: values that no later step uses need no memory then.
     pub(super) fn pays(&self) -> bool {
-        let kept = |v: &&Value| self.results.iter().any(|(r, _)| r == *v);
-        self.inner + self.launched.len() - self.launched.iter().filter(kept).count() >= MIN_BLOCK_LOCAL_VALUES
+        let is_kept = |v: Value| self.results.iter().any(|(r, _)| *r == v);
+        self.made.iter().any(|v| !v.is_some_and(is_kept))
+    }
+
+    /// How many values of the most axes its steps make.
+    pub(crate) fn made(&self) -> usize {
+        self.made.len()
     }
 }
 
@@ -50,9 +53,6 @@ pub(crate) enum Dim {
     /// The extent of a tensor from outside along an axis.
     Of(Value, usize),
 }
-
-/// So many values that exist for a block alone are worth it.
-const MIN_BLOCK_LOCAL_VALUES: usize = 3;
 
 /// Orders the nodes of a graph so that those which may form groups follow one another; the groups, by the first result of
 /// their first node.
@@ -79,7 +79,15 @@ pub(super) fn arrange(graph: &mut Graph) -> HashMap<Value, Group> {
 }
 
 fn is_view(op: &Op) -> bool {
-    matches!(op, Op::InsertAxes(..) | Op::Transpose(..) | Op::Broadcast(..) | Op::Slice { .. } | Op::Select { .. })
+    matches!(
+        op,
+        Op::InsertAxes(..)
+            | Op::Transpose(..)
+            | Op::Broadcast(..)
+            | Op::Slice { .. }
+            | Op::Select { .. }
+            | Op::Checked { .. }
+    )
 }
 
 /// Whether an operation is a view each of whose rows is one of a row of its operand.
@@ -115,13 +123,15 @@ struct Needs {
 #[derive(Default)]
 struct Open {
     nodes: Vec<Node>,
-    /// The first result of each unconditional node.
+    /// How many of them always run.
+    steps: usize,
+    /// The results of these.
     results: Vec<Value>,
     totals: Vec<(Value, ReduceOp)>,
     /// Those whose shapes tensors have that it makes.
-    made: Vec<Value>,
-    launched: Vec<Value>,
-    inner: usize,
+    shaped: Vec<Value>,
+    /// What it makes, each with its rank; none of what an operation makes on the way.
+    made: Vec<(Option<Value>, usize)>,
     rows: Option<Extent>,
     defined: HashSet<Value>,
     cut: HashSet<Value>,
@@ -204,11 +214,17 @@ impl Arranger<'_> {
         if let (Op::Reduce(op, x), []) = (&n.op, shape) {
             return self.needs_of_total(*op, *x);
         }
-        let rows = *shape.first().filter(|e| !matches!(e, Extent::Const(1) | Extent::Unknown))?;
+        if let Op::Fault { bad, .. } = &n.op {
+            return Some(Needs { rows: self.rows(*bad)?, cut: vec![*bad], whole: Vec::new(), total: None });
+        }
+        let rows = self.rows(*n.results.first()?)?;
         let mut whole = Vec::new();
         // The operands that broadcast to a rank.
         let (along, rank): (Values, usize) = match &n.op {
             Op::Prim(_, xs) => (xs.clone(), shape.len()),
+            Op::Checked { values, .. } if n.results.iter().all(|r| self.rows(*r) == Some(rows)) => {
+                (values.clone(), shape.len())
+            }
             Op::Where(c, t, e) => (smallvec![*c, *t, *e], shape.len()),
             Op::Cast(x, _)
             | Op::Bitcast(x, _)
@@ -264,10 +280,15 @@ impl Arranger<'_> {
         Some(Needs { rows, cut, whole, total: None })
     }
 
+    /// How many rows a tensor has, where that is more than one.
+    fn rows(&self, x: Value) -> Option<Extent> {
+        self.shapes.get(x).first().copied().filter(|e| !matches!(e, Extent::Const(1) | Extent::Unknown))
+    }
+
     /// What the reduction of a vector needs to be in a group.
     fn needs_of_total(&self, op: ReduceOp, x: Value) -> Option<Needs> {
         let Type::Tensor { scalar, .. } = self.graph.ty(x) else { return None };
-        let rows = *self.shapes.get(x).first().filter(|e| !matches!(e, Extent::Const(1) | Extent::Unknown))?;
+        let rows = self.rows(x)?;
         // Half floats are added in wider ones, and rounded once.
         (scalar != ScalarType::F16).then(|| Needs { rows, cut: vec![x], whole: Vec::new(), total: Some(op) })
     }
@@ -312,8 +333,8 @@ impl Arranger<'_> {
                 return;
             }
         }
-        let made = made(&n);
-        for r in n.results.iter().chain(&made) {
+        let shaped = shaped(&n);
+        for r in n.results.iter().chain(&shaped) {
             for e in self.shapes.get(*r) {
                 let known = match e {
                     Extent::Const(n) => Some(Dim::Const(*n)),
@@ -326,13 +347,17 @@ impl Arranger<'_> {
         open.rows = Some(needs.rows);
         open.cut.extend(needs.cut.into_iter().filter(|v| !open.defined.contains(v)));
         open.whole.extend(needs.whole);
+        let rank = |v: Option<&Value>| v.map_or(0, |v| self.shapes.get(*v).len());
         if !is_view(&n.op) {
-            open.launched.extend(n.results.first());
+            open.made.extend(n.results.first().map(|r| (Some(*r), rank(Some(r)))));
         }
-        open.inner += self.made_inside(&n.op);
-        open.results.extend(n.results.first());
+        // Rows with rows are multiplied with all of their axes.
+        let inner = rank(if let Op::Contract { left, .. } = &n.op { Some(left) } else { n.results.first() });
+        open.made.extend(std::iter::repeat_n((None, inner), self.made_inside(&n.op)));
+        open.steps += 1;
+        open.results.extend(&n.results);
         open.totals.extend(n.results.first().copied().zip(needs.total));
-        open.made.extend(made);
+        open.shaped.extend(shaped);
         open.take(n);
     }
 
@@ -367,33 +392,34 @@ impl Arranger<'_> {
         let dims =
             |v: &Value| -> Option<Vec<Dim>> { self.shapes.get(*v).iter().map(|e| open.dims.get(e).copied()).collect() };
         let mut shapes: Vec<(Vec<Dim>, u64)> = Vec::new();
-        for v in &open.made {
+        for v in &open.shaped {
             let Type::Tensor { scalar, .. } = self.graph.ty(*v) else { return None };
             let (shape, bytes) = (dims(v)?, scalar.size() as u64);
             if !shapes.iter().any(|(known, wide)| *known == shape && *wide >= bytes) {
                 shapes.push((shape, bytes));
             }
         }
-        let rows_of = |r: &&Value| !open.totals.iter().any(|(total, _)| total == *r);
+        let rows_of =
+            |r: &&Value| self.graph.ty(**r) != Type::Token && !open.totals.iter().any(|(total, _)| total == *r);
         let results = open.results.iter().filter(rows_of).map(|r| Some((*r, dims(r)?))).collect::<Option<_>>()?;
         let mut cut: Vec<Value> = open.cut.into_iter().collect();
         cut.sort_unstable();
         let rows = *open.dims.get(&open.rows?)?;
+        let most = open.made.iter().map(|(_, rank)| *rank).max().unwrap_or(0);
         Some(Group {
-            steps: open.results.len(),
+            steps: open.steps,
             cut,
             results,
             totals: open.totals,
             rows,
             shapes,
-            launched: open.launched,
-            inner: open.inner,
+            made: open.made.into_iter().filter(|(_, rank)| *rank == most).map(|(v, _)| v).collect(),
         })
     }
 }
 
 /// The values of an operation whose shapes tensors have that it makes: none of a view.
-fn made(n: &Node) -> Values {
+fn shaped(n: &Node) -> Values {
     match &n.op {
         // Rows with rows are multiplied before they are added up.
         Op::Contract { left, right, .. } => smallvec![*left, *right],

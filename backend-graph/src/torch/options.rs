@@ -23,9 +23,9 @@ pub struct Options {
     /// 0 for 1: programs that have no fault run faster, the others yield unspecified values where they would have stopped,
     /// or an error of libtorch for a shape that cannot be. Nothing outside of arrays is ever read or written.
     pub checks: bool,
-    /// On a CPU a block of rows goes through a chain of operations while it is in L2, if there are four blocks and
-    /// more. It has about so many bytes of the widest array: 256 KiB, if nothing else is said; with 0 each operation goes
-    /// through whole arrays.
+    /// On a CPU a block of rows goes through a chain of operations while it is in L2, if all that the chain makes is larger
+    /// than 128 blocks. It has about so many bytes of the widest array: 256 KiB, if nothing else is said; rows that are
+    /// longer go one after the other. With 0 each operation goes through whole arrays.
     pub block_bytes: usize,
     /// How many states of an array loop (`awhile`) its reverse derivative keeps at a time, beside the first one: 8, if nothing
     /// else is said. With fewer, steps are computed again more often; results are the same.

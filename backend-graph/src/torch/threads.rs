@@ -113,7 +113,7 @@ impl Drop for Threads {
 }
 
 /// How many threads there may be for large work: as many as are set up, unless the system does not give them.
-fn most() -> usize {
+pub(super) fn most() -> usize {
     thread_local! {
         /// OpenMP has a pool of threads for each thread that calls it.
         static GIVEN: Cell<Option<usize>> = const { Cell::new(None) };
