@@ -53,6 +53,24 @@ const COUNTED: &str = "program(n: [0]i64, xs: [1]i64) {
   yield e, r
 }";
 
+/// The sum of an array, and the greatest of rows that are made of it, of which the next array is computed.
+const FOLDED: &str = "program(n: [0]i64, xs: [1]i64) {
+  k: [0]i64 = generate(shape: || (), f: || 0i64)
+  e: [0]i64, r: [1]i64 = awhile(k, xs, test: |a: [0]i64, b: [1]i64| {
+      c: [0]bool = map(a, f: |%a: i64| lt(%a, n[]))
+      yield c
+    },
+    step: |a: [0]i64, b: [1]i64| {
+      d: [0]i64 = map(a, f: |%a: i64| add(%a, 1i64))
+      s: [0]i64 = fold(b, f: |%x: i64, %y: i64| add(%x, %y), init: || 7i64)
+      m: [2]i64 = generate(shape: || (extent(b, 0), 9i64), f: |%i: i64, %j: i64| sub(mul(b[%i], sub(%j, 4i64)), a[]))
+      g: [1]i64 = fold(m, f: |%x: i64, %y: i64| max(%x, %y), init: || -30i64)
+      f: [1]i64 = map(g, f: |%x: i64| sub(rem(%x, 1009i64), s[]))
+      yield d, f
+    })
+  yield e, r
+}";
+
 fn numbers(n: usize) -> ArrayData {
     ints(&(0..n as i64).map(|k| k * 7 % 31 - 9).collect::<Vec<_>>())
 }
@@ -64,25 +82,30 @@ fn recorded_steps_neither_allocate_nor_launch() {
         println!("not run: no LLVM is found");
         return;
     }
-    let program = parse(COUNTED);
-    for threads in [1, 2] {
+    for (text, threads, elements) in [
+        (COUNTED, 1, 4),
+        (COUNTED, 1, 100_000),
+        (COUNTED, 2, 4),
+        (COUNTED, 2, 100_000),
+        (FOLDED, 1, 4),
+        (FOLDED, 2, 50_000),
+    ] {
+        let program = parse(text);
         let native = Native::with(Options::new().threads(threads).compile(backend_native::Compile::Now)).unwrap();
-        for elements in [4, 100_000] {
-            let run = |steps: i64| {
-                let args = [int(steps), numbers(elements)];
-                let recording = timeline::record();
-                let before = ALLOCATIONS.load(Ordering::Relaxed);
-                native.run_untyped(&program, &args, &RunLimits::none()).unwrap();
-                let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
-                let kernels = recording.stop().spans.iter().filter(|s| s.kind == timeline::Kind::Kernel).count();
-                (allocations, kernels)
-            };
-            // The first one compiles.
-            run(100);
-            let (few, many) = (run(200), run(2000));
-            assert_eq!(few.1, many.1, "launches");
-            assert!(many.0 < few.0 + 100, "allocations: {few:?} and {many:?}");
-        }
+        let run = |steps: i64| {
+            let args = [int(steps), numbers(elements)];
+            let recording = timeline::record();
+            let before = ALLOCATIONS.load(Ordering::Relaxed);
+            native.run_untyped(&program, &args, &RunLimits::none()).unwrap();
+            let allocations = ALLOCATIONS.load(Ordering::Relaxed) - before;
+            let kernels = recording.stop().spans.iter().filter(|s| s.kind == timeline::Kind::Kernel).count();
+            (allocations, kernels)
+        };
+        // The first one compiles.
+        run(100);
+        let (few, many) = (run(200), run(2000));
+        assert_eq!(few.1, many.1, "launches");
+        assert!(many.0 < few.0 + 100, "allocations: {few:?} and {many:?}");
     }
 }
 
@@ -111,6 +134,14 @@ fn counters_and_arrays() {
     }
 }
 
+#[test]
+fn folds() {
+    let _alone = alone();
+    for (steps, elements) in [(0, 4), (3, 0), (12, 0), (12, 1), (12, 4), (30, 63), (30, 64), (12, 1000), (7, 70_000)] {
+        all_agree(FOLDED, &[int(steps), numbers(elements)]);
+    }
+}
+
 /// A loop over a counter `k`, `u` and `v` of `n` numbers; `step` defines `p` and `q`, their next values.
 fn pairs(step: &str) -> String {
     format!(
@@ -129,7 +160,7 @@ fn pairs(step: &str) -> String {
     )
 }
 
-const STEPS: [&str; 9] = [
+const STEPS: [&str; 16] = [
     // The old array becomes another one: three arrays take turns.
     "p: [1]i64 = zip_with(u, v, f: |%u: i64, %v: i64| add(mul(%u, 5i64), %v)) yield l, v, p",
     // They swap.
@@ -152,6 +183,30 @@ const STEPS: [&str; 9] = [
     // Other extents from some step on.
     "p: [1]i64 = generate(shape: || if lt(k[], 9i64) { yield extent(u, 0) } else { yield add(extent(u, 0), 1i64) }, f: |%i: i64| add(mul(%i, k[]), u[0i64]))
      yield l, p, v",
+    // A sum of what is stored, too.
+    "p: [1]i64 = zip_with(u, v, f: |%u: i64, %v: i64| sub(mul(%u, 3i64), %v))
+     s: [0]i64 = fold(p, f: |%x: i64, %y: i64| add(%x, %y), init: || 1i64)
+     q: [1]i64 = map(v, f: |%x: i64| xor(%x, s[])) yield l, p, q",
+    // An initial value that differs between steps.
+    "s: [0]i64 = fold(u, f: |%x: i64, %y: i64| max(%x, %y), init: || mul(k[], 7i64))
+     p: [1]i64 = map(v, f: |%x: i64| sub(s[], %x)) yield l, p, u",
+    // None, by an operator that is not built in.
+    "s: [0]i64 = fold1(u, f: |%x: i64, %y: i64| sub(add(%x, %y), mul(mul(%x, %y), 2i64)))
+     p: [1]i64 = map(v, f: |%x: i64| sub(s[], %x)) yield l, p, u",
+    // Rows of a table at the counter, with what is done to their sums.
+    "m: [2]i64 = imap(t, f: |%i: i64, %j: i64, %x: i64| mul(%x, add(u[%j], v[%i])))
+     s: [1]i64 = fold(m, f: |%x: i64, %y: i64| add(%x, %y), init: || 0i64)
+     p: [1]i64 = imap(u, f: |%i: i64, %x: i64| add(mul(s[rem(%i, extent(s, 0))], t[k[], %i]), %x)) yield l, p, v",
+    // Columns of a table, of which one is divided by what becomes 0.
+    "m: [2]i64 = generate(shape: || (extent(t, 1), extent(t, 0)), f: |%i: i64, %j: i64| quot(mul(t[%j, %i], u[%i]), sub(13i64, k[])))
+     p: [1]i64 = fold(m, f: |%x: i64, %y: i64| min(%x, %y), init: || 99i64) yield l, p, v",
+    // A combination that divides by what becomes 0.
+    "s: [0]i64 = fold(u, f: |%x: i64, %y: i64| add(add(%x, %y), quot(0i64, sub(13i64, k[]))), init: || 0i64)
+     p: [1]i64 = map(v, f: |%x: i64| sub(s[], %x)) yield l, p, u",
+    // A sum that decides how long the next array is.
+    "o: [1]i64 = map(u, f: |%x: i64| and(%x, 1i64))
+     s: [0]i64 = fold(o, f: |%x: i64, %y: i64| add(%x, %y), init: || 20i64)
+     p: [1]i64 = generate(shape: || s[], f: |%i: i64| add(mul(%i, 3i64), u[rem(%i, extent(u, 0))])) yield l, p, v",
 ];
 
 #[test]

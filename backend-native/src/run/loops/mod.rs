@@ -14,6 +14,7 @@ mod replay;
 mod rounds;
 
 use super::launch::{Columns, Job, finish};
+use super::rows::product;
 use super::{Run, Value, View, defect, int};
 use crate::Compile;
 use crate::buffer::AnyBuffer;
@@ -127,9 +128,12 @@ impl<'p> Run<'p> {
         state: State,
     ) -> (State, End) {
         let view = View { values: &self.values };
-        let launches = actions.iter().flatten().filter_map(Action::launch).map(|launch| self.unguarded(launch));
-        let jobs: Vec<Job<'_>> =
-            launches.map(|launch| self.bound(launch, &vec![None; launch.kernel.outputs.len()], &view)).collect();
+        let launches = actions.iter().flatten().filter_map(Action::launch);
+        let launches: Vec<_> = launches.map(|(launch, inits)| (self.unguarded(launch), inits)).collect();
+        if launches.iter().any(|(launch, _)| product::plan(launch, &self.values).is_some()) {
+            return (state, End::Left);
+        }
+        let jobs: Vec<Job<'_>> = launches.iter().map(|(launch, inits)| self.bound(launch, inits, &view)).collect();
         let Some(prepared) = jobs.iter().map(Prepared::new).collect() else { return (state, End::Left) };
         let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().as_slice().into();
         let recorder = Recorder {

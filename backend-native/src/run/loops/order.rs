@@ -1,9 +1,10 @@
-//! Which loops may be recorded: those whose steps are known before they run, and are kernels that store their elements,
-//! scalars, arrays that only have extents, and rows of arrays of the state.
+//! Which loops may be recorded: those whose steps are known before they run, and are kernels that store their elements or fold
+//! rows, scalars, arrays that only have extents, and rows of arrays of the state.
 
-use crate::kernel::{AxisKind, Bits, Body, Op, RowUpdate, Sink};
+use crate::kernel::{AxisKind, Bits, Body, Op, Output, RowUpdate, Sink};
 use crate::lower::{BlockPlan, Materialization};
-use crate::prepare::{Closed, Launch, Plan, Step, Work};
+use crate::prepare::{Closed, Launch, Part, Plan, Step, Work};
+use crate::run::kernel::Inits;
 use crate::run::{Value, scalar_eval};
 use acc_core::ir::{ArrayId, ArrayOp, Axis};
 use std::collections::HashSet;
@@ -27,16 +28,16 @@ pub(super) enum Action<'p> {
     Position { array: ArrayId, source: ArrayId, axes: &'p [Axis], body: &'p Body },
     /// Evaluates a kernel of one point.
     Scalars { body: &'p Body, results: Vec<ArrayId> },
-    /// Launches a kernel.
-    Launch { launch: &'p Launch, results: Vec<ArrayId> },
+    /// Launches a kernel, or the epilogue of one, with initial values of its results.
+    Launch { launch: &'p Launch, inits: Inits, results: Vec<ArrayId> },
     /// Gives the memory of one array to another.
     View { array: ArrayId, source: ArrayId },
 }
 
 impl<'p> Action<'p> {
-    pub(super) fn launch(&self) -> Option<&'p Launch> {
+    pub(super) fn launch(&self) -> Option<(&'p Launch, &Inits)> {
         match self {
-            Action::Launch { launch, .. } => Some(launch),
+            Action::Launch { launch, inits, .. } => Some((launch, inits)),
             Action::Same { .. } | Action::Position { .. } | Action::Scalars { .. } | Action::View { .. } => None,
         }
     }
@@ -91,14 +92,11 @@ impl<'p> Order<'p> {
                     && closed.iter().all(|c| self.is_scalar(c))
             }
             Work::Kernel { launch, parts } => {
-                let stores = launch.kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store));
-                let parallel = launch.kernel.axes.iter().all(|axis| *axis == AxisKind::Parallel);
-                let points = launch.is_trivial || !launch.kernel.axes.is_empty();
-                stores
-                    && parallel
-                    && points
+                let epilogue = launch.epilogue.as_ref().is_none_or(|e| stores(e) && !e.kernel.axes.is_empty());
+                (stores(launch) || folds(launch))
+                    && epilogue
                     && !launch.kernel.is_scheduled()
-                    && launch.epilogue.is_none()
+                    && launch.permuted.is_none()
                     && launch.packed.is_none()
                     && launch.flags.is_empty()
                     && parts.iter().flat_map(|p| &p.closed).all(|c| self.is_scalar(c))
@@ -142,10 +140,18 @@ impl<'p> Order<'p> {
                         self.closed(p.result, &p.op, &p.closed, values, &mut actions)?;
                     }
                     let results = launch.kernel.outputs.iter().map(|o| o.result).collect();
-                    actions.push(match launch.is_trivial {
-                        true => Action::Scalars { body: &launch.kernel.element, results },
-                        false => Action::Launch { launch, results },
-                    });
+                    if launch.is_trivial {
+                        actions.push(Action::Scalars { body: &launch.kernel.element, results });
+                        continue;
+                    }
+                    let outputs = parts.iter().zip(&launch.kernel.outputs);
+                    let inits = outputs.map(|(p, o)| initial(p, o, values)).collect::<Option<_>>()?;
+                    actions.push(Action::Launch { launch, inits, results });
+                    if let Some(launch) = &launch.epilogue {
+                        let results = launch.kernel.outputs.iter().map(|o| o.result).collect::<Vec<_>>();
+                        let inits = results.iter().map(|_| None).collect();
+                        actions.push(Action::Launch { launch, inits, results });
+                    }
                 }
                 Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => return None,
             }
@@ -170,6 +176,29 @@ impl<'p> Order<'p> {
             });
         }
         Some(())
+    }
+}
+
+/// Whether a launch stores each element at its point, of which there may be many.
+fn stores(launch: &Launch) -> bool {
+    launch.kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store))
+        && launch.kernel.axes.iter().all(|axis| *axis == AxisKind::Parallel)
+        && (launch.is_trivial || !launch.kernel.axes.is_empty())
+}
+
+/// Whether a launch folds rows.
+fn folds(launch: &Launch) -> bool {
+    let Some((AxisKind::Reduction, outer)) = launch.kernel.axes.split_last() else { return false };
+    outer.iter().all(|axis| *axis == AxisKind::Parallel)
+        && launch.kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store | Sink::Fold { .. }))
+}
+
+/// The initial value of an output, if it has one; none of that if it cannot be evaluated.
+fn initial(p: &Part, o: &Output, values: &[Option<Value>]) -> Option<Option<Bits>> {
+    match p.closed.first().filter(|_| o.sink.has_init()) {
+        None => Some(None),
+        Some(Closed::Known(bits)) => Some(Some(bits.clone())),
+        Some(Closed::Code(f)) => Some(Some(scalar_eval::evaluate(f.body.as_deref()?, values)?)),
     }
 }
 
@@ -220,7 +249,9 @@ fn needed(plan: &Plan, b: &BlockPlan) -> Option<Vec<usize>> {
         let closed: &mut dyn Iterator<Item = &Closed> = match &step.work {
             Work::Array { closed, .. } => &mut closed.iter(),
             Work::Kernel { launch, parts } => {
-                open.extend(launch.kernel.element.certain_reads().filter_map(|a| own(&a)));
+                for of in [Some(launch), launch.epilogue.as_ref()].into_iter().flatten() {
+                    open.extend(of.kernel.element.certain_reads().filter_map(|a| own(&a)));
+                }
                 open.extend(parts.iter().flat_map(|p| &p.needs).filter_map(own));
                 reads.extend(&launch.arrays);
                 &mut parts.iter().flat_map(|p| &p.closed)

@@ -12,6 +12,7 @@ use crate::llvm::call::{BoundCall, column_address};
 use crate::run::Value;
 use crate::run::elementwise::store::StoreCode;
 use crate::run::launch::{Columns, Context, Job, finish, pieces};
+use crate::run::rows::BatchedRows;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Axis};
 use smallvec::SmallVec;
@@ -114,14 +115,23 @@ pub(super) struct Recording<'a> {
 /// A launch with the machine code for it.
 pub(super) struct Prepared<'a> {
     job: &'a Job<'a>,
-    code: StoreCode<'a>,
+    code: LaunchCode<'a>,
     is_parallel: bool,
+}
+
+/// The machine code of a launch.
+enum LaunchCode<'a> {
+    Store(StoreCode<'a>),
+    Fold(BatchedRows<'a>),
 }
 
 impl<'a> Prepared<'a> {
     /// None if machine code is not ready, or is no plain loop nest over rows.
     pub(super) fn new(job: &'a Job<'a>) -> Option<Prepared<'a>> {
-        let code = StoreCode::of(job)?;
+        let code = match job.launch.kernel.folded() {
+            0 => LaunchCode::Store(StoreCode::of(job)?),
+            _ => LaunchCode::Fold(BatchedRows::unscheduled(job)?),
+        };
         let points = job.extents.iter().product::<usize>();
         let is_parallel = job.cx.threads.count() > 1 && points.saturating_mul(job.launch.cost) >= MIN_PARALLEL_WORK;
         Some(Prepared { job, code, is_parallel })
@@ -252,21 +262,30 @@ fn launch<'a>(
     places: &[(ArrayId, Place)],
 ) -> Option<Item<'a>> {
     let Prepared { job, code, is_parallel } = prepared;
-    let n: usize = job.extents.iter().product();
-    let len = if *is_parallel { code.piece_len(n, job.cx.threads.count()) } else { n };
-    let mut buffers: Vec<AnyBuffer> = Vec::new();
-    into.iter().for_each(|&k| buffers.append(&mut units[k].buffers));
+    let threads = if *is_parallel { job.cx.threads.count() } else { 1 };
+    let mut out: Vec<Vec<AnyBuffer>> = into.iter().map(|&k| std::mem::take(&mut units[k].buffers)).collect();
     let column = |a: ArrayId, leaf: u32| match &places.iter().find(|(b, _)| *b == a)?.1 {
         Place::Unit(k) => Some(column_address(units.get(*k)?.buffers.get(leaf as usize)?.as_slice())),
         Place::Outer(columns) => Some(column_address(columns.get(leaf as usize)?.slice())),
     };
-    let parts = pieces(&mut buffers, n, len).ok().and_then(|pieces| {
-        let call = |mut piece| code.bind(&mut piece, column);
-        pieces.into_iter().map(call).collect::<Option<Vec<BoundCall<'a>>>>()
-    });
-    let mut buffers = buffers.into_iter();
-    into.iter().for_each(|&k| units[k].buffers = buffers.by_ref().take(units[k].types.len()).collect());
-    Some(Item::Launch { parts: parts?, is_parallel: *is_parallel, streams: code.stream })
+    let (parts, streams) = match code {
+        LaunchCode::Fold(code) => (code.bind(&mut out, code.count().div_ceil(threads), column), false),
+        LaunchCode::Store(code) => {
+            let n: usize = job.extents.iter().product();
+            let mut buffers: Vec<AnyBuffer> = out.iter_mut().flat_map(std::mem::take).collect();
+            let len = if *is_parallel { code.piece_len(n, threads) } else { n };
+            let parts = pieces(&mut buffers, n, len).ok().and_then(|pieces| {
+                let call = |mut piece| code.bind(&mut piece, column);
+                pieces.into_iter().map(call).collect::<Option<Vec<BoundCall<'a>>>>()
+            });
+            let mut buffers = buffers.into_iter();
+            out = into.iter().map(|&k| buffers.by_ref().take(units[k].types.len()).collect()).collect();
+            (parts, code.stream)
+        }
+    };
+    into.iter().zip(out).for_each(|(&k, buffers)| units[k].buffers = buffers);
+    let parts = parts?;
+    Some(Item::Launch { is_parallel: parts.len() > 1, parts, streams })
 }
 
 /// Finds the arguments of calls that are positions of slices.

@@ -1,11 +1,13 @@
-//! Short rows, many of which are folded or scanned in one call of machine code.
+//! Rows that are folded or scanned whole, many in one call of machine code.
 
+use super::grouping::{Grouping, has_several_term_blocks};
 use super::{Block, Rows, memories};
 use crate::buffer::AnyBuffer;
 use crate::llvm::Variant;
-use crate::llvm::call::{Call, Computed, Memory, Part};
+use crate::llvm::call::{BoundCall, Call, Computed, Memory, Part};
 use crate::run::launch::{Job, WORK_PER_CALL, task_len};
 use crate::tile::machine::Stop;
+use acc_core::ir::ArrayId;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 impl Rows<'_> {
@@ -31,14 +33,25 @@ impl Rows<'_> {
 
     /// Folds and scans a block of rows, given rows of other results that are already `computed`.
     fn whole_rows(&self, call: &Call<'_>, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
-        let (job, before) = (self.job, self.job.initial_values());
-        let most = (WORK_PER_CALL / job.launch.cost.max(1) / self.row).max(1) * self.row;
+        let (before, part) = (self.job.initial_values(), self.whole_part(block));
         let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
-        let positions = block.first * self.row..(block.first + block.count) * self.row;
-        let part = Part { most, ..Part::of(positions, self.row) };
         let mut memory = Memory { outs: &mut outs, before: &before, computed, ..Memory::default() };
-        job.is_done(call.run(part, &mut memory))
+        self.job.is_done(call.run(part, &mut memory))
     }
+
+    /// A block of rows, whose elements are lanes.
+    fn whole_part(&self, block: &Block<'_>) -> Part {
+        let most = (WORK_PER_CALL / self.job.launch.cost.max(1) / self.row).max(1) * self.row;
+        let positions = block.first * self.row..(block.first + block.count) * self.row;
+        Part { most, ..Part::of(positions, self.row) }
+    }
+}
+
+/// The rows that a launch folds, if they have elements.
+fn rows_of<'a>(job: &'a Job<'a>) -> Option<Rows<'a>> {
+    let (&row, outer) = job.extents.split_last()?;
+    let rows = Rows { job, dir: None, row, rows: outer.iter().product(), memories: memories(job, None, row) };
+    (!job.extents.contains(&0)).then_some(rows)
 }
 
 /// A launch that folds rows by machine code, any block of rows on its own.
@@ -50,11 +63,21 @@ pub(in crate::run) struct BatchedRows<'a> {
 impl<'a> BatchedRows<'a> {
     /// None if the launch does not fold rows this way, or its machine code is not ready.
     pub(in crate::run) fn new(job: &'a Job<'a>) -> Option<BatchedRows<'a>> {
-        let (&row, outer) = job.extents.split_last()?;
-        let rows = Rows { job, dir: None, row, rows: outer.iter().product(), memories: memories(job, None, row) };
+        BatchedRows::of(rows_of(job)?)
+    }
+
+    /// The same for a launch whose results are the same with each schedule, and which is no product of matrices.
+    pub(in crate::run) fn unscheduled(job: &'a Job<'a>) -> Option<BatchedRows<'a>> {
+        let (rows, kernel) = (rows_of(job)?, &job.launch.kernel);
+        let whole = matches!(rows.grouping(None), Grouping::InOrder | Grouping::AlongMemory);
+        (whole && kernel.folded() == 1 && !kernel.has_schedule && !kernel.is_scheduled()).then(|| BatchedRows::of(rows))?
+    }
+
+    fn of(rows: Rows<'a>) -> Option<BatchedRows<'a>> {
+        let job = rows.job;
         let variant = match rows.as_lanes() {
             true => Variant::RowLanes,
-            false if rows.rows > 1 && rows.per_row() == 1 => Variant::BatchedRows,
+            false if rows.per_row() == 1 => Variant::BatchedRows,
             false => return None,
         };
         Some(BatchedRows { rows, call: job.call(variant)? })
@@ -68,5 +91,35 @@ impl<'a> BatchedRows<'a> {
         } else {
             self.rows.whole_rows(&self.call, block, computed)
         }
+    }
+
+    /// The calls that fold all rows, one for each block of so many, to be repeated; none if blocks take several calls. `column`
+    /// is as for [`Call::bind`].
+    pub(in crate::run) fn bind(
+        &self,
+        out: &mut [Vec<AnyBuffer>],
+        len: usize,
+        column: impl Fn(ArrayId, u32) -> Option<u64>,
+    ) -> Option<Vec<BoundCall<'a>>> {
+        let (rows, lanes) = (&self.rows, self.rows.as_lanes());
+        let several = lanes && (has_several_term_blocks(rows.job, &(0..rows.row)) || rows.strip(len) < rows.row);
+        if several {
+            return None;
+        }
+        let before = rows.job.initial_values();
+        let bind = |mut block: Block<'_>| {
+            let part = match lanes {
+                true => rows.lanes_part(block.first..block.first + block.count, 0..rows.row),
+                false => rows.whole_part(&block),
+            };
+            let mut outs: Vec<_> = block.outs.iter_mut().flatten().map(|o| Some(o.reborrow())).collect();
+            self.call.bind(part, &mut Memory { outs: &mut outs, before: &before, ..Memory::default() }, &column)
+        };
+        Some(rows.blocks(out, len.max(1)).into_iter().map(bind).collect())
+    }
+
+    /// How many rows there are.
+    pub(in crate::run) fn count(&self) -> usize {
+        self.rows.rows
     }
 }

@@ -235,7 +235,7 @@ impl<'a> Rows<'a> {
 
     /// Folds or scans rows with elements as lanes.
     fn along(&self, out: &mut [Vec<AnyBuffer>]) -> Result<(), Stop> {
-        if self.rows > 1 && self.per_row() == 1 && self.in_batches(out)? {
+        if self.per_row() == 1 && self.in_batches(out)? {
             return Ok(());
         }
         self.by_chunks(out)
@@ -279,10 +279,7 @@ impl<'a> Rows<'a> {
     fn compiled_rows(&self, call: &Call<'_>, block: &mut Block<'_>, computed: &[Computed]) -> Result<bool, Stop> {
         let job = self.job;
         let before = job.initial_values();
-        let kernel = &job.launch.kernel;
-        let across = job.launch.column_major && kernel.has_strided_access(row_axis(job));
-        let strips = self.dir.is_none() && across && block.count.saturating_mul(self.row) > MAX_UNSTRIPPED_POINTS;
-        let len = if strips { ROW_STRIP } else { self.row };
+        let len = self.strip(block.count);
         let rows = block.first..block.first + block.count;
         let fold = |along: &Range<usize>, outs: &mut [Option<OutSlice<'_>>], before: &[u64]| {
             let mut places = Places { outs, before, computed, ..Places::default() };
@@ -296,6 +293,19 @@ impl<'a> Rows<'a> {
         fold(&(0..self.row), &mut outs, &before)
     }
 
+    /// How many elements of so many rows are folded before the next ones are.
+    fn strip(&self, rows: usize) -> usize {
+        let across = self.job.launch.column_major && self.job.launch.kernel.has_strided_access(row_axis(self.job));
+        let strips = self.dir.is_none() && across && rows.saturating_mul(self.row) > MAX_UNSTRIPPED_POINTS;
+        if strips { ROW_STRIP } else { self.row }
+    }
+
+    /// Some elements of some rows, which are lanes.
+    fn lanes_part(&self, rows: Range<usize>, along: Range<usize>) -> Part {
+        let most = WORK_PER_CALL / self.job.launch.cost.max(1) / along.len().max(1);
+        Part { most, along, ..Part::of(rows, self.side_by_side()) }
+    }
+
     /// Computes rows by machine code, strip by strip; false if it bailed out.
     fn in_strips(
         &self,
@@ -305,10 +315,8 @@ impl<'a> Rows<'a> {
         strip: usize,
         places: &mut Places<'_, '_>,
     ) -> Result<bool, Stop> {
-        let most = WORK_PER_CALL / self.job.launch.cost.max(1) / strip.max(1);
         for from in along.clone().step_by(strip.max(1)) {
-            let along = from..along.end.min(from + strip);
-            let part = Part { most, along, ..Part::of(rows.clone(), self.side_by_side()) };
+            let part = self.lanes_part(rows.clone(), from..along.end.min(from + strip));
             if !self.job.is_done(call.run(part, places))? {
                 return Ok(false);
             }
