@@ -1,5 +1,5 @@
 //! Scatters that are more than one element after the other: of records, all leaves of which have one type and are combined by one
-//! operation; and of an array into a row of another one, as the state of a step is put in a history.
+//! operation; and of an array into a row of another one, as the state of a step is put in a history, or an adjoint added.
 
 use super::{AxisKind, Initial, Ix, Kernel, Load, Op, Sink, Update};
 use acc_core::data::ScalarType;
@@ -23,13 +23,15 @@ impl Record {
     }
 }
 
-/// An array with a row replaced. Its rows have one axis less than it has itself.
+/// An array with a row replaced, or combined with other elements. Its rows have one axis less than it has itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct RowUpdate {
     /// The array before.
     pub array: ArrayId,
-    /// The elements of the row.
+    /// The elements of the row, or those that it is combined with.
     pub source: ArrayId,
+    /// What combines each leaf; none where the row is replaced.
+    pub combine: Option<PrimOp>,
     /// The number of the row, in an array of rank 0.
     pub row: ArrayId,
 }
@@ -42,18 +44,14 @@ impl Kernel {
     pub(crate) fn record(&self) -> Option<Record> {
         let [output] = &self.outputs[..] else { return None };
         let Sink::Scatter { builtin: Some(updates), .. } = &output.sink else { return None };
-        let operation = |u: &Update| match *u {
-            Update::Prim(p) | Update::PrimOldFirst(p) if p.is_reduction() => Some(p),
-            Update::Prim(_) | Update::PrimOldFirst(_) | Update::New | Update::Old => None,
-        };
         let mut types = self.values(output).iter().skip(output.sink.lead()).map(|&v| self.element.ty(v));
-        let (op, ty) = (operation(updates.first()?)?, types.next()?);
+        let (op, ty) = (reduction(*updates.first()?)?, types.next()?);
         let places = updates.len().next_power_of_two();
-        let uniform = updates.iter().all(|u| operation(u) == Some(op)) && types.all(|t| t == ty) && ty.is_num();
+        let uniform = updates.iter().all(|u| reduction(*u) == Some(op)) && types.all(|t| t == ty) && ty.is_num();
         (uniform && places > 1 && places * ty.size() <= MAX_RECORD_BYTES).then_some(Record { op, ty, places })
     }
 
-    /// What the kernel does, if it puts a stored array into a row of another one, and nothing else.
+    /// What the kernel does, if it puts a stored array into a row of another one, or adds it there, and nothing else.
     pub(crate) fn row_update(&self) -> Option<RowUpdate> {
         let [output] = &self.outputs[..] else { return None };
         let Sink::Scatter { initial: Initial::Array(array), builtin: Some(updates), rank, .. } = &output.sink else {
@@ -65,14 +63,21 @@ impl Kernel {
         let (row, within) = target.split_first()?;
         let all_taken = body.consts.iter().any(|(v, l)| v == taken && l.bits != 0);
         let in_order = within == &body.region.params[..] && self.axes.iter().all(|axis| *axis == AxisKind::Parallel);
-        let replaces = updates.iter().all(|u| *u == Update::New);
+        // The lesser of two zeros depends on which one comes first.
+        let commutes = |p: &PrimOp| match p {
+            PrimOp::AddP | PrimOp::MulP => leaves.iter().all(|v| body.ty(*v).is_num()),
+            _ => leaves.iter().all(|v| body.ty(*v).is_int()),
+        };
+        let first = *updates.first()?;
+        let combine = reduction(first).filter(commutes);
+        let uniform = updates.iter().all(|u| *u == first) && (first == Update::New || combine.is_some());
         let [row, source] = [&[*row][..], leaves].map(|results| self.load(results));
         let (row, source) = (row?, source?);
         let whole = source.leaves.iter().enumerate().all(|(k, leaf)| k == *leaf as usize);
         let at_point = source.index.len() == self.axes.len() && source.index.iter().enumerate().all(is_axis);
         let only = body.region.nodes.len() == 2 && self.epilogue.is_none();
-        let holds = all_taken && in_order && replaces && whole && at_point && only && row.index.is_empty();
-        holds.then_some(RowUpdate { array: *array, source: source.array, row: row.array })
+        let holds = all_taken && in_order && uniform && whole && at_point && only && row.index.is_empty();
+        holds.then_some(RowUpdate { array: *array, source: source.array, combine, row: row.array })
     }
 
     /// The read whose results these values are.
@@ -81,6 +86,14 @@ impl Kernel {
             Op::Index(load) if n.results[..] == *results && load.edge.is_none() => Some(load),
             _ => None,
         })
+    }
+}
+
+/// The reduction by which elements are combined, whichever comes first.
+fn reduction(u: Update) -> Option<PrimOp> {
+    match u {
+        Update::Prim(p) | Update::PrimOldFirst(p) if p.is_reduction() => Some(p),
+        Update::Prim(_) | Update::PrimOldFirst(_) | Update::New | Update::Old => None,
     }
 }
 

@@ -86,12 +86,17 @@ impl Run<'_> {
             vs.iter().map(|v| Ok((*v, self.tensor(*v)?.shallow_clone()))).collect()
         };
         let cut = tensors(&group.cut)?;
+        let steps: Vec<&Step> = steps.iter().filter_map(|id| self.exe.plan.step(*id)).collect();
         let mut results = Vec::new();
         for (v, shape) in &group.results {
             let made = Tensor::f_empty(self.dims(shape)?, (kind(self.scalar(*v)), self.exe.device.tch()));
-            results.push((*v, made.map_err(TorchError::from)?));
+            let node = steps.iter().map(|s| &s.node).find(|n| n.results.contains(v));
+            let failed = |e: TorchError| match node {
+                Some(n) => Stop::Error(e.at(self.exe.source_name(n), &n.loc)),
+                None => e.into(),
+            };
+            results.push((*v, made.map_err(TorchError::from).map_err(failed)?));
         }
-        let steps: Vec<&Step> = steps.iter().filter_map(|id| self.exe.plan.step(*id)).collect();
         let outer = Outer { values: &self.values, cut, results };
         let next = AtomicI64::new(0);
         let (exe, args, limits, meter) = (self.exe, self.args, self.limits, &self.meter);

@@ -22,11 +22,11 @@ use crate::kernel::RowUpdate;
 use crate::lower::BlockPlan;
 use crate::tile::lanes::{self, first_bits};
 use acc_core::data::Column;
-use acc_core::ir::ArrayId;
+use acc_core::ir::{ArrayId, PrimOp};
 use acc_core::{Error, timeline};
 use order::{Action, Order};
 use record::{Prepared, Recorder};
-use replay::{End, Replayed, replace};
+use replay::{End, Replayed, update};
 use smallvec::SmallVec;
 
 /// The state of a loop.
@@ -92,16 +92,17 @@ impl<'p> Run<'p> {
         };
         drop(state);
         let actions = [&order.test, &order.step].map(|steps| order.actions(steps, &self.values));
-        let rows = order.rows.iter().map(|(component, row)| (*component, self.row_of(row))).collect::<Vec<_>>();
+        let row = |(component, update): &(usize, RowUpdate)| (*component, update.combine, self.row_of(update));
+        let rows: Vec<_> = order.rows.iter().map(row).collect();
         // What is computed again takes no memory meanwhile.
         for a in order.varying() {
             if let Some(v) = &mut self.values[a.index()] {
                 v.columns = None;
             }
         }
-        for (component, row) in rows {
+        for (component, combine, row) in rows {
             let (number, source) = row?;
-            self.replace_row(&mut next[component], number, &source)?;
+            self.update_row(&mut next[component], number, combine, &source)?;
         }
         let (state, end) = match actions {
             [Some(test_actions), Some(step_actions)] => {
@@ -130,7 +131,8 @@ impl<'p> Run<'p> {
         let view = View { values: &self.values };
         let launches = actions.iter().flatten().filter_map(Action::launch);
         let launches: Vec<_> = launches.map(|(launch, inits)| (self.unguarded(launch), inits)).collect();
-        if launches.iter().any(|(launch, _)| product::plan(launch, &self.values).is_some()) {
+        let is_product = |launch| product::plan(launch, &self.values).is_some();
+        if self.may_block_rows(test) || self.may_block_rows(step) || launches.iter().any(|(l, _)| is_product(l)) {
             return (state, End::Left);
         }
         let jobs: Vec<Job<'_>> = launches.iter().map(|(launch, inits)| self.bound(launch, inits, &view)).collect();
@@ -195,8 +197,14 @@ impl<'p> Run<'p> {
         number.ok_or_else(|| defect(format!("{} has no row", update.array)))
     }
 
-    /// Replaces a row, in place if nothing else holds the array.
-    fn replace_row(&self, array: &mut Value, number: usize, source: &Value) -> Result<(), Error> {
+    /// Replaces a row, or combines it with others, in place if nothing else holds the array.
+    fn update_row(
+        &self,
+        array: &mut Value,
+        number: usize,
+        combine: Option<PrimOp>,
+        source: &Value,
+    ) -> Result<(), Error> {
         let columns = array.columns.take().unwrap_or_default();
         let mut buffers: Vec<AnyBuffer> = match AnyBuffer::reclaim_all::<Columns>(columns) {
             Ok(buffers) => buffers,
@@ -211,7 +219,7 @@ impl<'p> Run<'p> {
         };
         let len = array.shape[1..].iter().product();
         for (to, from) in buffers.iter_mut().zip(source.columns.iter().flatten()) {
-            replace(to, number, len, from.slice());
+            update(to, number, len, combine, from.slice());
         }
         array.columns = Some(finish(buffers));
         Ok(())

@@ -232,9 +232,6 @@ fn reads(s: &Step, a: ArrayId) -> bool {
 
 /// The steps that each evaluation of a block evaluates, in order; none if it may evaluate others.
 fn needed(plan: &Plan, b: &BlockPlan) -> Option<Vec<usize>> {
-    if !b.row_blockings.is_empty() {
-        return None;
-    }
     let own = |a: &ArrayId| plan.def.get(a.index()).copied().flatten().filter(|s| b.steps.contains(s));
     let strict = b.steps.iter().zip(&b.strict).filter(|(_, strict)| **strict).map(|(&s, _)| s);
     let mut open: Vec<usize> = strict.chain(b.results.iter().filter_map(own)).collect();

@@ -14,7 +14,7 @@ use crate::run::elementwise::store::StoreCode;
 use crate::run::launch::{Columns, Context, Job, finish, pieces};
 use crate::run::rows::BatchedRows;
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, Axis};
+use acc_core::ir::{ArrayId, Axis, PrimOp};
 use smallvec::SmallVec;
 
 /// The most phases.
@@ -63,10 +63,11 @@ pub(super) struct Phase<'a> {
     state: Vec<Place>,
 }
 
-/// A row of an array of the state, which each step replaces where it is.
+/// A row of an array of the state, which each step replaces where it is, or combines with other elements.
 pub(super) struct Row {
     pub unit: usize,
     pub source: Place,
+    pub combine: Option<PrimOp>,
     /// Where its number is.
     pub number: Place,
     /// How many there are, and the elements of each.
@@ -219,7 +220,8 @@ impl<'a> Recorder<'a> {
             }
             let (count, row) = self.values[update.array.index()].as_ref()?.shape.split_first()?;
             let number = self.place(&places, update.row)?;
-            rows.push(Row { unit: *unit, source, number, extents: [*count, row.iter().product()] });
+            let (combine, extents) = (update.combine, [*count, row.iter().product()]);
+            rows.push(Row { unit: *unit, source, combine, number, extents });
             places.push((*self.results[1].get(*component)?, array.clone()));
         }
         let of = |arrays: &[ArrayId]| arrays.iter().map(|&a| self.place(&places, a)).collect::<Option<Vec<Place>>>();

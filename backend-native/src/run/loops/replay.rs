@@ -7,10 +7,10 @@ use crate::llvm::call::CallOutcome;
 use crate::run::launch::Context;
 use crate::run::scalar_eval::{self, Arrays};
 use crate::run::{Value, shape};
-use crate::tile::{lanes, memory};
+use crate::tile::{lanes, memory, reduce};
 use acc_core::Error;
 use acc_core::data::ColumnSlice;
-use acc_core::ir::ArrayId;
+use acc_core::ir::{ArrayId, PrimOp};
 use smallvec::SmallVec;
 use std::sync::{Mutex, PoisonError};
 
@@ -99,7 +99,7 @@ impl Phase<'_> {
             let mut buffers = std::mem::take(&mut unit.buffers);
             for (leaf, to) in buffers.iter_mut().enumerate() {
                 if let Some(from) = leaf_of(&row.source, leaf, units) {
-                    replace(to, number, row.extents[1], from);
+                    update(to, number, row.extents[1], row.combine, from);
                 }
             }
             units[row.unit].buffers = buffers;
@@ -166,11 +166,14 @@ fn leaf_of<'a>(place: &'a Place, leaf: usize, units: &'a [Unit]) -> Option<Colum
     }
 }
 
-/// Replaces the row of this number, of so many elements.
-pub(super) fn replace(column: &mut AnyBuffer, row: usize, len: usize, from: ColumnSlice<'_>) {
+/// Replaces the row of this number, of so many elements, or combines it with others.
+pub(super) fn update(column: &mut AnyBuffer, row: usize, len: usize, combine: Option<PrimOp>, from: ColumnSlice<'_>) {
     let (_, rest) = column.as_out().split_at(row * len);
-    let (to, _) = rest.split_at(len);
-    lanes::copy(lanes::part(from, 0, len), to);
+    let (to, from) = (rest.split_at(len).0, lanes::part(from, 0, len));
+    match combine {
+        None => lanes::copy(from, to),
+        Some(op) => reduce::merge(op, to, from),
+    }
 }
 
 /// Computes a part of a launch.

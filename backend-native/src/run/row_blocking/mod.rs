@@ -95,6 +95,17 @@ impl<'p> Run<'p> {
         Ok(inits)
     }
 
+    /// Whether steps whose extents are known may go in blocks of rows.
+    pub(super) fn may_block_rows(&self, b: &BlockPlan) -> bool {
+        b.row_blockings.iter().any(|r| r.is_scheduled || self.has_large(&b.steps[r.steps.clone()]))
+    }
+
+    /// Whether a kernel of these steps is distributed over threads.
+    fn has_large(&self, steps: &[usize]) -> bool {
+        let points = |launch: &Launch| self.values[launch.over.index()].as_ref().map(|v| v.shape.iter().product());
+        kernels(self.plan, steps).any(|(_, launch)| self.cx.parallel(points(launch).unwrap_or(0), launch.cost))
+    }
+
     /// The arrays that are computed and kept; none if row blocking does not apply.
     fn blocked(
         &self,
@@ -109,7 +120,7 @@ impl<'p> Run<'p> {
         let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| &v.shape[..]);
         let Some(ranges) = RowRanges::new(&row_blocking.kernels, &spaces, &shape) else { return Ok(None) };
         let rows = ranges.rows();
-        let large = launches().any(|launch| self.cx.parallel(points(launch), launch.cost));
+        let large = self.has_large(steps);
         let is_profitable = large && rows >= MIN_ROWS_PER_THREAD * self.cx.threads.count();
         let is_scheduled = row_blocking.is_scheduled;
         if launches().any(|launch| points(launch) == 0) || !(is_profitable || is_scheduled || always()) {

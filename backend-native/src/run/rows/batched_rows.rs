@@ -70,7 +70,8 @@ impl<'a> BatchedRows<'a> {
     pub(in crate::run) fn unscheduled(job: &'a Job<'a>) -> Option<BatchedRows<'a>> {
         let (rows, kernel) = (rows_of(job)?, &job.launch.kernel);
         let whole = matches!(rows.grouping(None), Grouping::InOrder | Grouping::AlongMemory);
-        (whole && kernel.folded() == 1 && !kernel.has_schedule && !kernel.is_scheduled()).then(|| BatchedRows::of(rows))?
+        (whole && kernel.folded() == 1 && !kernel.has_schedule && !kernel.is_scheduled())
+            .then(|| BatchedRows::of(rows))?
     }
 
     fn of(rows: Rows<'a>) -> Option<BatchedRows<'a>> {

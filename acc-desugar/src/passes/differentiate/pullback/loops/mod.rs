@@ -234,16 +234,16 @@ impl Reverse<'_, '_> {
         let same = copy(self.w, step, state);
         let by: Vec<(ArrayId, ArrayId)> =
             active.state.iter().map(|k| same.results[*k]).zip(adjoints.iter().copied()).collect();
+        // Contributions are added to those of the steps after it, so that a scatter adds to an array that is there.
+        let so_far = active.around.iter().copied().zip(adjoints[active.state.len()..].iter().copied());
+        so_far.for_each(|(a, adjoint)| self.contribute(a, adjoint));
         let done = self.replaced(&same.stmts, &by);
         let mut before = Vec::new();
         for k in &active.state {
             before.push(self.take(state[*k]).unwrap_or_else(|| self.w.zeros(state[*k])));
         }
-        for (a, so_far) in active.around.iter().zip(&adjoints[active.state.len()..]) {
-            before.push(match self.take(*a) {
-                Some(more) => self.w.sum(*so_far, more),
-                None => *so_far,
-            });
+        for a in &active.around {
+            before.push(self.adjoint_so_far(*a));
         }
         self.adjoints = around;
         done.map(|()| before)
