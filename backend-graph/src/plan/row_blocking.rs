@@ -28,7 +28,7 @@ pub(crate) struct Group {
     /// The shapes that tensors have which its steps make, with the bytes of an element.
     pub(crate) shapes: Vec<(Vec<Dim>, u64)>,
     /// What its steps compute, or move, of as many axes as any of that; none of a value that an operation makes on the way.
-    made: Vec<Option<Value>>,
+    pub(crate) made: Vec<Option<Value>>,
 }
 
 impl Group {
@@ -36,11 +36,6 @@ impl Group {
     pub(super) fn pays(&self) -> bool {
         let is_kept = |v: Value| self.results.iter().any(|(r, _)| *r == v);
         self.made.iter().any(|v| !v.is_some_and(is_kept))
-    }
-
-    /// How many values of the most axes its steps make.
-    pub(crate) fn made(&self) -> usize {
-        self.made.len()
     }
 }
 

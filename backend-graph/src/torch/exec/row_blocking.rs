@@ -78,7 +78,7 @@ impl Run<'_> {
         // A row that is longer than a block goes through on its own.
         let bytes = rows.saturating_mul(row);
         let blocks = if row > block { rows / threads::most() as i64 } else { bytes / block };
-        let made = bytes.saturating_mul(group.made() as i64) / block;
+        let made = bytes.saturating_mul(group.made.len() as i64) / block;
         if rows < 2 || blocks < MIN_BLOCKS || made < MIN_MADE_BLOCKS {
             return Ok(false);
         }
