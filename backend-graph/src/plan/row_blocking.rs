@@ -195,6 +195,8 @@ impl Arranger<'_> {
             Op::Extent(..) | Op::FromSize(_) | Op::Iota { .. } => true,
             // What the host has found is no later for what element-wise operations do in between.
             Op::Fault { bad, .. } => self.graph.ty(*bad) == Type::Size,
+            // Faults are raised in the order of the statements.
+            Op::Checked { .. } => false,
             Op::Prim(p, _) if p.is_partial() => false,
             Op::Prim(..) | Op::Cast(..) | Op::Clip { .. } | Op::Where(..) => {
                 n.results.iter().all(|r| matches!(self.shapes.get(*r).first(), None | Some(Extent::Const(1))))

@@ -102,8 +102,12 @@ impl<'p> Run<'p> {
 
     /// Whether a kernel of these steps is distributed over threads.
     fn has_large(&self, steps: &[usize]) -> bool {
-        let points = |launch: &Launch| self.values[launch.over.index()].as_ref().map(|v| v.shape.iter().product());
-        kernels(self.plan, steps).any(|(_, launch)| self.cx.parallel(points(launch).unwrap_or(0), launch.cost))
+        kernels(self.plan, steps).any(|(_, launch)| self.cx.parallel(self.space(launch).iter().product(), launch.cost))
+    }
+
+    /// The extents of the index space of a launch.
+    fn space(&self, launch: &Launch) -> &[usize] {
+        self.values[launch.over.index()].as_ref().map_or(&[], |v| &v.shape)
     }
 
     /// The arrays that are computed and kept; none if row blocking does not apply.
@@ -113,17 +117,15 @@ impl<'p> Run<'p> {
         inits: &[Inits],
         row_blocking: &RowBlocking,
     ) -> Result<Option<Vec<(ArrayId, Columns)>>, Stop> {
-        let extents = |launch: &Launch| self.values[launch.over.index()].as_ref().map_or(&[][..], |v| &v.shape);
-        let points = |launch: &Launch| extents(launch).iter().product::<usize>();
         let launches = || kernels(self.plan, steps).map(|(_, launch)| launch);
-        let spaces: Vec<&[usize]> = launches().map(extents).collect();
+        let spaces: Vec<&[usize]> = launches().map(|launch| self.space(launch)).collect();
         let shape = |a: ArrayId| self.values[a.index()].as_ref().map(|v| &v.shape[..]);
         let Some(ranges) = RowRanges::new(&row_blocking.kernels, &spaces, &shape) else { return Ok(None) };
         let rows = ranges.rows();
         let large = self.has_large(steps);
         let is_profitable = large && rows >= MIN_ROWS_PER_THREAD * self.cx.threads.count();
         let is_scheduled = row_blocking.is_scheduled;
-        if launches().any(|launch| points(launch) == 0) || !(is_profitable || is_scheduled || always()) {
+        if spaces.iter().any(|space| space.contains(&0)) || !(is_profitable || is_scheduled || always()) {
             return Ok(None);
         }
         let view = View { values: &self.values };

@@ -66,7 +66,7 @@ impl<'a> BatchedRows<'a> {
         BatchedRows::of(rows_of(job)?)
     }
 
-    /// The same for a launch whose results are the same with each schedule, and which is no product of matrices.
+    /// The same for a launch without a schedule, as long as it is no product of matrices.
     pub(in crate::run) fn unscheduled(job: &'a Job<'a>) -> Option<BatchedRows<'a>> {
         let (rows, kernel) = (rows_of(job)?, &job.launch.kernel);
         let whole = matches!(rows.grouping(None), Grouping::InOrder | Grouping::AlongMemory);
