@@ -6,9 +6,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 static STEPS: AtomicUsize = AtomicUsize::new(0);
 
-/// How often the step of a loop of so many is evaluated, by its value and its gradient. The state may change its extents in the first
-/// step.
-fn evaluations(steps: i64, kept: usize, grows: bool) -> usize {
+/// What of a loop's state steps back read beside a number: so many numbers, and whether the first step makes two of them.
+#[derive(Clone, Copy)]
+struct State {
+    numbers: usize,
+    grows: bool,
+}
+
+const SMALL: State = State { numbers: 1, grows: false };
+/// Histories have room for 128 of them.
+const WIDE: State = State { numbers: 1024, grows: false };
+const GROWS: State = State { numbers: 1, grows: true };
+
+/// How often the step of a loop of so many is evaluated, by its value and its gradient.
+fn evaluations(steps: i64, kept: usize, state: State) -> usize {
     let next = |x: f64| 0.5 * x + (0.3 * x).cos();
     let step = ForeignAcc::<Scalar<f64>, Scalar<f64>>::new("test.step", move |x: Scalar<f64>| {
         STEPS.fetch_add(1, Ordering::Relaxed);
@@ -17,14 +28,19 @@ fn evaluations(steps: i64, kept: usize, grows: bool) -> usize {
     let of = |x: Acc<Scalar<f64>>| {
         let step =
             |x: Acc<Scalar<f64>>| foreign_acc(&step, |x: Acc<Scalar<f64>>| x.map(|x| x * 0.5 + (x * 0.3).cos()), &x);
-        // Parts of 1, which is what the state is multiplied with.
-        let parts = |n: Exp<i64>| generate(n, move |_| lift(1.0) / n.to::<f64>());
+        // So many equal numbers, whose squares add to 1. They depend on another one, but do not change with it.
+        let parts = |n: Exp<i64>, on: Exp<f64>| {
+            let part = on * 0.0 + lift(1.0) / n.to::<f64>().sqrt();
+            generate(n, move |_| part)
+        };
+        let first = parts(lift(state.numbers as i64), x.the());
         let (end, ..) = awhile(
-            (x, parts(lift(1)), unit(0i64)),
+            (x, first, unit(0i64)),
             |(_, _, n): (Acc<Scalar<f64>>, Acc<Vector<f64>>, Acc<Scalar<i64>>)| n.map(|n| n.lt(steps)),
             |(x, v, n): (Acc<Scalar<f64>>, Acc<Vector<f64>>, Acc<Scalar<i64>>)| {
-                let next = step(x).zip_with(v.sum(), |x, one| x * one);
-                (next, parts(if grows { lift(2) } else { v.length() }), n.map(|n| n + 1))
+                let next = step(x).zip_with(v.map(|x| x * x).sum(), |x, one| x * one);
+                let length = if state.grows { lift(2) } else { v.length() };
+                (next, parts(length, v.index(0)), n.map(|n| n + 1))
             },
         );
         end
@@ -43,18 +59,23 @@ fn evaluations(steps: i64, kept: usize, grows: bool) -> usize {
 /// A thousand steps one by one with room for 8 states: the loop itself, and four times in all to go back.
 #[test]
 fn steps_are_evaluated_again_as_the_binomial_schedule_says() {
-    assert_eq!(evaluations(1000, 8, true), 1000 + 3999);
-    assert_eq!(evaluations(1000, 32, true), 1000 + 2370);
-    // Room for all states.
-    assert_eq!(evaluations(20, 30, true), 20 + 19);
-    // Room for none: each step from the first one.
-    assert_eq!(evaluations(20, 0, true), 20 + 190);
-    for (steps, grows) in [(0, true), (1, true), (0, false), (1, false)] {
-        assert_eq!(evaluations(steps, 8, grows), steps as usize);
+    // The histories of the loop itself have room for all steps.
+    for (steps, kept) in [(0, 8), (1, 8), (20, 0), (1000, 8)] {
+        assert_eq!(evaluations(steps, kept, SMALL), steps as usize);
     }
-    // In segments of 128 steps, the last one of 104: to the beginning of the last one, and through all but the last step of each.
-    assert_eq!(evaluations(1000, 8, false), 1000 + 896 + 992);
-    assert_eq!(evaluations(20, 0, false), 20 + 19);
+    // Each step back evaluates its step.
+    assert_eq!(evaluations(1000, 8, GROWS), 1000 + 3999 + 1000);
+    assert_eq!(evaluations(1000, 32, GROWS), 1000 + 2370 + 1000);
+    // Room for all states.
+    assert_eq!(evaluations(20, 30, GROWS), 20 + 19 + 20);
+    // Room for none: each step from the first one.
+    assert_eq!(evaluations(20, 0, GROWS), 20 + 190 + 20);
+    for steps in [0, 1] {
+        assert_eq!(evaluations(steps, 8, GROWS), 2 * steps as usize);
+    }
+    // The last 128 are in the histories. The 872 before them in segments of 128, the last one of 104: to the beginning of the last one,
+    // and through each.
+    assert_eq!(evaluations(1000, 8, WIDE), 1000 + 768 + 872);
     // Without room for what is before segments: from the first step to each of them.
-    assert_eq!(evaluations(300, 0, false), 300 + (44 + 172) + 297);
+    assert_eq!(evaluations(300, 0, WIDE), 300 + 44 + 172);
 }

@@ -1,7 +1,8 @@
 //! Scatters that are more than one element after the other: of records, all leaves of which have one type and are combined by one
 //! operation; and of an array into a row of another one, as the state of a step is put in a history, or an adjoint added.
 
-use super::{AxisKind, Initial, Ix, Kernel, Load, Op, Sink, Update};
+use super::build::only;
+use super::{AxisKind, Body, Initial, Ix, Kernel, Load, Op, Sink, Update};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, PrimOp, Val};
 
@@ -24,7 +25,7 @@ impl Record {
 }
 
 /// An array with a row replaced, or combined with other elements. Its rows have one axis less than it has itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RowUpdate {
     /// The array before.
     pub array: ArrayId,
@@ -32,8 +33,8 @@ pub(crate) struct RowUpdate {
     pub source: ArrayId,
     /// What combines each leaf; none where the row is replaced.
     pub combine: Option<PrimOp>,
-    /// The number of the row, in an array of rank 0.
-    pub row: ArrayId,
+    /// The number of the row: a [trivial](super::Body::is_trivial) body.
+    pub row: Body,
 }
 
 /// A record fits into a cache line.
@@ -71,13 +72,15 @@ impl Kernel {
         let first = *updates.first()?;
         let combine = reduction(first).filter(commutes);
         let uniform = updates.iter().all(|u| *u == first) && (first == Update::New || combine.is_some());
-        let [row, source] = [&[*row][..], leaves].map(|results| self.load(results));
-        let (row, source) = (row?, source?);
+        let mut row = only(body, vec![*row]);
+        let of_point = row.region.params.iter().any(|p| row.used()[p.index()]);
+        row.region.params.clear();
+        let source = self.load(leaves)?;
         let whole = source.leaves.iter().enumerate().all(|(k, leaf)| k == *leaf as usize);
         let at_point = source.index.len() == self.axes.len() && source.index.iter().enumerate().all(is_axis);
-        let only = body.region.nodes.len() == 2 && self.epilogue.is_none();
-        let holds = all_taken && in_order && uniform && whole && at_point && only && row.index.is_empty();
-        holds.then_some(RowUpdate { array: *array, source: source.array, combine, row: row.array })
+        let alone = body.region.nodes.len() == row.region.nodes.len() + 1 && self.epilogue.is_none();
+        let holds = all_taken && in_order && uniform && whole && at_point && alone && !of_point && row.is_trivial();
+        holds.then_some(RowUpdate { array: *array, source: source.array, combine, row })
     }
 
     /// The read whose results these values are.

@@ -19,6 +19,8 @@ impl Body {
                 l.edge.is_none()
                     && l.index.iter().all(|ix| !matches!(ix, Ix::Affine { scale: i64::MIN..=-1 | 1.., .. }))
             }
+            // Of an element of an array of rank 0, which is there if the array is.
+            Op::Own(KernelOp::Check { index, .. }) => index.is_empty(),
             Op::Bitcast(_) | Op::If { .. } | Op::While { .. } | Op::Own(_) => false,
         };
         self.region.params.is_empty() && self.region.nodes.len() <= TRIVIAL_NODES && self.region.nodes.iter().all(node)

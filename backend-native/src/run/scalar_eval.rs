@@ -3,7 +3,7 @@
 
 use super::Value;
 use crate::kernel::Bits;
-use crate::kernel::{Body, Ix, Load, Op, TRIVIAL_NODES};
+use crate::kernel::{Body, Ix, KernelOp, Load, Op, TRIVIAL_NODES};
 use acc_core::data::Lit;
 use acc_core::eval::{eval_cast, eval_prim};
 use acc_core::ir::{ArrayId, Val};
@@ -50,6 +50,10 @@ pub(crate) fn evaluate(body: &Body, arrays: &(impl Arrays + ?Sized)) -> Option<B
                 for (v, &leaf) in n.results.iter().zip(&l.leaves) {
                     values[v.index()] = arrays.bits(l.array, leaf as usize, at)?;
                 }
+                continue;
+            }
+            Op::Own(KernelOp::Check { array, index }) if index.is_empty() => {
+                arrays.shape(*array)?;
                 continue;
             }
             Op::Const(none) => match *none {},

@@ -15,7 +15,7 @@ mod rounds;
 
 use super::launch::{Columns, Job, finish};
 use super::rows::product;
-use super::{Run, Value, View, defect, int};
+use super::{Run, Value, View, defect, int, scalar_eval};
 use crate::Compile;
 use crate::buffer::AnyBuffer;
 use crate::kernel::RowUpdate;
@@ -188,11 +188,10 @@ impl<'p> Run<'p> {
 
     /// The number of the row that a step replaces, and what it is replaced by.
     fn row_of(&self, update: &RowUpdate) -> Result<(usize, Value), Error> {
-        let stored = |a: ArrayId| self.values[a.index()].as_ref().filter(|v| v.columns.is_some());
-        let found = stored(update.row).zip(stored(update.source));
-        let number = found.and_then(|(row, source)| {
-            let number = int(first_bits(row.columns.as_ref()?.first()?.slice()));
-            Some((usize::try_from(number).ok()?, source.clone()))
+        let source = self.values[update.source.index()].as_ref().filter(|v| v.columns.is_some());
+        let number = source.and_then(|source| {
+            let number = *scalar_eval::evaluate(&update.row, &self.values[..])?.first()?;
+            Some((usize::try_from(int(number)).ok()?, source.clone()))
         });
         number.ok_or_else(|| defect(format!("{} has no row", update.array)))
     }

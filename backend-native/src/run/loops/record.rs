@@ -56,7 +56,7 @@ pub(super) struct Phase<'a> {
     pub go: Place,
     pub step: Vec<Item<'a>>,
     /// Replaced when all else is done.
-    pub rows: Vec<Row>,
+    pub rows: Vec<Row<'a>>,
     /// The arrays that scalars are read from.
     pub places: Vec<(ArrayId, Place)>,
     /// The state before the step.
@@ -64,12 +64,12 @@ pub(super) struct Phase<'a> {
 }
 
 /// A row of an array of the state, which each step replaces where it is, or combines with other elements.
-pub(super) struct Row {
+pub(super) struct Row<'a> {
     pub unit: usize,
     pub source: Place,
     pub combine: Option<PrimOp>,
-    /// Where its number is.
-    pub number: Place,
+    /// Its number.
+    pub number: &'a Body,
     /// How many there are, and the elements of each.
     pub extents: [usize; 2],
 }
@@ -219,9 +219,8 @@ impl<'a> Recorder<'a> {
                 return None;
             }
             let (count, row) = self.values[update.array.index()].as_ref()?.shape.split_first()?;
-            let number = self.place(&places, update.row)?;
             let (combine, extents) = (update.combine, [*count, row.iter().product()]);
-            rows.push(Row { unit: *unit, source, combine, number, extents });
+            rows.push(Row { unit: *unit, source, combine, number: &update.row, extents });
             places.push((*self.results[1].get(*component)?, array.clone()));
         }
         let of = |arrays: &[ArrayId]| arrays.iter().map(|&a| self.place(&places, a)).collect::<Option<Vec<Place>>>();

@@ -89,9 +89,9 @@ impl Phase<'_> {
     /// Replaces rows; none if one is out of bounds.
     fn replace_rows(&self, units: &mut [Unit], values: &[Option<Value>]) -> Result<(), Option<CallOutcome>> {
         let elements = Elements { values, places: &self.places, units };
-        let number = |row: &Row| {
-            let number = usize::try_from(elements.at(&row.number, 0, 0)?).ok()?;
-            (number < row.extents[0]).then_some(number)
+        let number = |row: &Row<'_>| {
+            let number = *scalar_eval::evaluate(row.number, &elements)?.first()?;
+            usize::try_from(number).ok().filter(|number| *number < row.extents[0])
         };
         let numbers: Option<SmallVec<[usize; 4]>> = self.rows.iter().map(number).collect();
         for (row, number) in self.rows.iter().zip(numbers.ok_or(Some(CallOutcome::BailedOut))?) {

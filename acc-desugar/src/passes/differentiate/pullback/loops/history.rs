@@ -1,134 +1,210 @@
-//! Going back through several steps at once, whose states are in a history: in the rows of an array for each component of the state.
+//! Histories: what steps back read of the states before steps and of the steps, in the rows of an array for each.
 //!
-//! The history has room for so many steps that it is small. It can hold states that all have the same extents.
+//! The loop itself writes them, so that they hold the last steps when it is over. Those before are computed again, as many at a time
+//! as a history has rows. It can hold arrays that have the same extents in all steps.
 
-use super::super::super::writer::Writer;
 use super::super::Reverse;
-use super::{Loop, int};
+use super::{History, Loop, int};
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::{Lit, ScalarType};
-use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, PrimOp, Val, free_arrays};
-use acc_core::verify::MAX_RANK;
+use acc_core::ir::{ArrayId, ArrayOp, Axis, Fun, PrimOp, Val};
 
-/// The most states in a history.
-const MAX_STATES: i64 = 128;
-
-/// The most bytes of a history, but for one state.
+/// The most bytes of a loop's histories, but for one row.
 const MAX_BYTES: i64 = 64 << 20;
 
-/// The components of a loop's state that a step back reads, if they can be in a history: it has one axis more.
-pub(super) fn in_history(w: &Writer<'_>, back: &Block, state: usize) -> Option<Vec<usize>> {
-    let inside = Block { params: Vec::new(), stmts: back.stmts.clone(), results: back.results.clone() };
-    let read = free_arrays(&inside);
-    let read: Vec<usize> = (0..state).filter(|k| read.contains(&back.params[*k])).collect();
-    let has_room = w.histories && read.iter().all(|k| w.rank(back.params[*k]) < MAX_RANK);
-    (has_room || read.is_empty()).then_some(read)
+/// The most rows of histories that take more bytes than [`SMALL_BYTES`].
+const MAX_ROWS: i64 = 128;
+
+/// Histories of so many bytes are initialised in a time that a loop does not notice.
+const SMALL_BYTES: i64 = 1 << 20;
+
+/// Which steps are in the histories: so many before the step that is written to a row.
+#[derive(Clone, Copy)]
+pub(super) struct Rows {
+    pub(super) valid: ArrayId,
+    pub(super) next: ArrayId,
 }
 
-/// An array of the state, and the bytes of its elements.
-struct Size {
-    array: ArrayId,
-    rank: usize,
-    bytes: i64,
-}
-
-/// How many states of such sizes a history has room for.
-fn rows(c: &mut Code, sizes: &[Size]) -> Val {
+/// How many rows there is room for in histories of arrays of these extents, and bytes of an element.
+fn row_count(c: &mut Code, arrays: &[(Fun, i64)]) -> Val {
     let one = c.int(1);
     let mut bytes = one;
-    for size in sizes {
-        let mut own = c.int(size.bytes);
-        for axis in 0..size.rank {
-            let n = c.extent(size.array, axis);
+    for (extents, size) in arrays {
+        let mut own = c.int(*size);
+        for n in c.inline(extents, &[]) {
             own = c.two(PrimOp::MulP, own, n);
         }
         bytes = c.two(PrimOp::AddP, bytes, own);
     }
-    let (room, most) = (c.int(MAX_BYTES), c.int(MAX_STATES));
-    let rows = c.two(PrimOp::QuotP, room, bytes);
-    let rows = c.two(PrimOp::MinP, rows, most);
+    let [most, small, rows] = [MAX_BYTES, SMALL_BYTES, MAX_ROWS].map(|n| c.int(n));
+    let [most, small] = [most, small].map(|n| c.two(PrimOp::QuotP, n, bytes));
+    let many = c.two(PrimOp::MaxP, small, rows);
+    let rows = c.two(PrimOp::MinP, many, most);
     c.two(PrimOp::MaxP, rows, one)
 }
 
 impl Reverse<'_, '_> {
+    /// What takes room in histories of a loop, at a state.
+    fn arrays(&self, l: &Loop, state: &[ArrayId]) -> Vec<(Fun, i64)> {
+        let names = |a: &ArrayId| l.step.params.iter().position(|p| p == a).map_or(*a, |k| state[k]);
+        let bytes = |a: ArrayId| self.w.elt(a).leaves().iter().map(|ty| ty.size() as i64).sum();
+        let of = l.of_step.extents.iter().zip(&l.of_step.read);
+        of.map(|(extents, a)| (extents.map_arrays(&mut |a| names(a)), bytes(*a))).collect()
+    }
+
+    /// Histories of a loop, at a state. Their extents depend on the extents of arrays alone, so that executors which compile for
+    /// the extents of their arguments know them.
+    pub(super) fn histories(&mut self, l: &Loop, state: &[ArrayId]) -> Vec<ArrayId> {
+        let arrays = self.arrays(l, state);
+        let history = |(a, (extents, _)): (&ArrayId, &(Fun, i64))| {
+            let mut shape = self.w.code([]);
+            let mut all = vec![row_count(&mut shape, &arrays)];
+            all.extend(shape.inline(extents, &[]));
+            self.w.zeros_of(shape.done(all), self.w.elt(*a).clone())
+        };
+        l.of_step.read.iter().zip(&arrays).map(history).collect()
+    }
+
     /// How many steps from a state like this one are gone back through at once: one if the extents of states change.
-    pub(super) fn segment(&mut self, l: &Loop<'_>, state: &[ArrayId]) -> ArrayId {
-        let Some(in_history) = &l.in_history else { return self.number(|c| c.int(1)) };
-        let sizes = self.sizes(in_history, state);
+    pub(super) fn segment(&mut self, l: &Loop, state: &[ArrayId]) -> ArrayId {
+        let keeps_extents = match &l.history {
+            History::None => return self.number(|c| c.int(1)),
+            History::Recorded { .. } => None,
+            History::Again { keeps_extents, .. } => *keeps_extents,
+        };
+        let arrays = self.arrays(l, state);
         self.number(|c| {
-            let rows = rows(c, &sizes);
-            let Some(keeps) = l.keeps_extents else { return rows };
+            let rows = row_count(c, &arrays);
+            let Some(keeps) = keeps_extents else { return rows };
             let (keeps, one) = (c.read(keeps, &[ScalarType::Bool], &[])[0], c.int(1));
             c.choose(keeps, rows, one)
         })
     }
 
-    /// What takes room on histories.
-    fn sizes(&self, in_history: &[usize], state: &[ArrayId]) -> Vec<Size> {
-        let size = |a: ArrayId| {
-            let bytes = self.w.elt(a).leaves().iter().map(|ty| ty.size() as i64).sum();
-            Size { array: a, rank: self.w.rank(a), bytes }
-        };
-        in_history.iter().map(|k| size(state[*k])).collect()
+    /// The state after a step, and the histories with what steps back read of it in this row.
+    pub(super) fn recorded(
+        &mut self,
+        l: &Loop,
+        state: &[ArrayId],
+        row: ArrayId,
+        histories: &[ArrayId],
+    ) -> (Vec<ArrayId>, Vec<ArrayId>) {
+        // The state is read before the step may change it in place.
+        let mut recorded = self.with_states(l, state, row, histories);
+        let mut all = self.once_more(&l.step, state);
+        let read = all.split_off(state.len());
+        for ((history, a), value) in recorded.iter_mut().zip(&l.of_step.read).zip(read) {
+            if !l.step.params.contains(a) {
+                *history = self.with_row(*history, row, value);
+            }
+        }
+        (all, recorded)
     }
 
-    /// From the adjoints after so many steps from this state on to those before them.
-    pub(super) fn back_through_segment(
+    /// The histories with what steps back read of a state in this row.
+    fn with_states(
         &mut self,
-        l: &Loop<'_>,
+        l: &Loop,
+        state: &[ArrayId],
+        row: ArrayId,
+        histories: &[ArrayId],
+    ) -> Vec<ArrayId> {
+        let mut recorded = histories.to_vec();
+        for (history, a) in recorded.iter_mut().zip(&l.of_step.read) {
+            if let Some(k) = l.step.params.iter().position(|p| p == a) {
+                *history = self.with_row(*history, row, state[k]);
+            }
+        }
+        recorded
+    }
+
+    /// The row after this one, the first one after the last.
+    pub(super) fn next_row(&mut self, row: ArrayId, history: ArrayId) -> ArrayId {
+        self.number(|c| {
+            let (row, one, zero) = (int(c, row), c.int(1), c.int(0));
+            let (next, rows) = (c.two(PrimOp::AddP, row, one), c.extent(history, 0));
+            let is_inside = c.two(PrimOp::LtP, next, rows);
+            c.choose(is_inside, next, zero)
+        })
+    }
+
+    /// How many of so many steps are in a history.
+    pub(super) fn valid_rows(&mut self, steps: ArrayId, history: ArrayId) -> ArrayId {
+        self.number(|c| {
+            let (steps, rows) = (int(c, steps), c.extent(history, 0));
+            c.two(PrimOp::MinP, steps, rows)
+        })
+    }
+
+    /// The histories of so many steps from this state on.
+    pub(super) fn computed_again(
+        &mut self,
+        l: &Loop,
         state: &[ArrayId],
         steps: ArrayId,
-        adjoints: &[ArrayId],
-    ) -> Result<Vec<ArrayId>, Error> {
-        let Some(in_history) = &l.in_history else { return Ok(self.once_more(&l.back, &[state, adjoints].concat())) };
-        // The first state, then those after each step but the last one.
-        let first = self.number(|c| c.int(0));
-        let (mut all, sizes) = (vec![first], self.sizes(in_history, state));
-        all.extend(state);
-        for k in in_history {
-            let history = self.history(&sizes, state[*k]);
-            all.push(self.recorded(history, first, state[*k]));
-        }
+        histories: &[ArrayId],
+    ) -> Result<(Rows, Vec<ArrayId>), Error> {
+        let histories = match &l.history {
+            History::Again { changing, .. } if !changing.is_empty() => self.histories(l, state),
+            History::None | History::Recorded { .. } | History::Again { .. } => histories.to_vec(),
+        };
+        // The last step is of no use where only states are read.
+        let of_states = l.of_step.read.iter().all(|a| l.step.params.contains(a));
+        let last = self.number(|c| {
+            let (steps, one) = (int(c, steps), c.int(i64::from(of_states)));
+            c.two(PrimOp::SubP, steps, one)
+        });
+        let zero = self.number(|c| c.int(0));
+        let all = [&[zero], state, &histories].concat();
         let test = self.block(&all, |this, params| {
             Ok(vec![this.number(|c| {
-                let (n, steps, one) = (int(c, params[0]), int(c, steps), c.int(1));
-                let last = c.two(PrimOp::SubP, steps, one);
+                let (n, last) = (int(c, params[0]), int(c, last));
                 c.two(PrimOp::LtP, n, last)
             })])
         })?;
         let step = self.block(&all, |this, params| {
             let (state, histories) = params[1..].split_at(state.len());
-            let mut next = vec![this.next(params[0])];
-            next.extend(this.once_more(l.step, state));
-            for (k, history) in in_history.iter().zip(histories) {
-                let (row, state) = (next[0], next[1 + k]);
-                next.push(this.recorded(*history, row, state));
-            }
-            Ok(next)
+            let (next, histories) = this.recorded(l, state, params[0], histories);
+            Ok([vec![this.next(params[0])], next, histories].concat())
         })?;
-        let histories = self.while_(all, test, step).split_off(1 + state.len());
-        self.back_over(&l.back, steps, adjoints, |this, left| {
-            // What is not read stands for itself.
-            let mut own = l.init.to_vec();
-            for (k, history) in in_history.iter().zip(&histories) {
-                own[*k] = this.row(*history, left);
-            }
-            own
+        let end = self.while_(all, test, step);
+        let (end, mut histories) = (&end[1..=state.len()], end[1 + state.len()..].to_vec());
+        if of_states {
+            histories = self.with_states(l, end, last, &histories);
+        }
+        Ok((Rows { valid: steps, next: steps }, histories))
+    }
+
+    /// From the adjoints after the steps in these rows, the first of which has this number, to those before them.
+    pub(super) fn back_through_rows(
+        &mut self,
+        l: &Loop,
+        (begin, rows): (ArrayId, Rows),
+        histories: &[ArrayId],
+        adjoints: &[ArrayId],
+    ) -> Result<Vec<ArrayId>, Error> {
+        let Some(&first) = histories.first() else { return Ok(adjoints.to_vec()) };
+        self.back_over(&l.of_step.back, rows.valid, adjoints, |this, left| {
+            let number = this.number(|c| {
+                let [begin, left] = [begin, left].map(|a| int(c, a));
+                c.two(PrimOp::AddP, begin, left)
+            });
+            let row = this.number(|c| {
+                let [next, valid, left] = [rows.next, rows.valid, left].map(|a| int(c, a));
+                let begin = c.two(PrimOp::SubP, next, valid);
+                let row = c.two(PrimOp::AddP, begin, left);
+                let (zero, all) = (c.int(0), c.extent(first, 0));
+                let (wraps, wrapped) = (c.two(PrimOp::LtP, row, zero), c.two(PrimOp::AddP, row, all));
+                c.choose(wraps, wrapped, row)
+            });
+            let rows = histories.iter().map(|history| this.row(*history, row));
+            std::iter::once(number).chain(rows).collect()
         })
     }
 
-    /// A history for states of such sizes, of which this is a component. Its extents depend on those of the state alone, so that executors
-    /// which compile for the extents of their arguments know them.
-    fn history(&mut self, sizes: &[Size], state: ArrayId) -> ArrayId {
-        let mut shape = self.w.code([]);
-        let mut extents = vec![rows(&mut shape, sizes)];
-        extents.extend((0..self.w.rank(state)).map(|axis| shape.extent(state, axis)));
-        self.w.zeros_of(shape.done(extents), self.w.elt(state).clone())
-    }
-
-    /// A history with a state in one of its rows.
-    fn recorded(&mut self, history: ArrayId, row: ArrayId, state: ArrayId) -> ArrayId {
+    /// A history with an array in one of its rows.
+    fn with_row(&mut self, history: ArrayId, row: ArrayId, xs: ArrayId) -> ArrayId {
         let ty = self.w.ty(history).clone();
         let leaves = ty.elt.leaves();
         let combine = self.w.code([leaves.as_slice(), leaves.as_slice()].concat());
@@ -139,7 +215,7 @@ impl Reverse<'_, '_> {
         let taken = target.literal(Lit::one(ScalarType::U8));
         let row = int(&mut target, row);
         let target = target.done([taken, row].into_iter().chain(index));
-        self.w.add(ty, ArrayOp::Permute { defaults: history, xs: state, combine, target })
+        self.w.add(ty, ArrayOp::Permute { defaults: history, xs, combine, target })
     }
 
     /// A row of a history.

@@ -1,6 +1,7 @@
 //! Which states of a loop are kept while its steps are gone through from the last to the first.
 //!
-//! Steps are gone back through in segments of so many as a [history](super::history) has room for. There is room for a few states beside
+//! Steps are gone back through in segments of so many as [histories](super::history) have rows. The last ones are in the histories when
+//! the loop is over; the others are computed again. There is room for a few states beside
 //! the first one, which is always there. The newest kept state is the last one at or before the segment at hand. From it the loop
 //! runs either to that segment, which is then gone back through, or to a state that is worth keeping, which becomes the newest. How
 //! far that is follows the binomial schedule, which needs the fewest evaluations of the step: with s states, the newest included, all
@@ -9,7 +10,8 @@
 //! on the number of steps.
 
 use super::super::Reverse;
-use super::{Loop, int};
+use super::history::Rows;
+use super::{History, Loop, Way, int};
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::ScalarType;
@@ -25,47 +27,82 @@ struct Going<'a> {
     newest: ArrayId,
     /// Before which step each kept state was.
     at: ArrayId,
+    /// The last steps of those that are left which are in the histories.
+    rows: Rows,
+    histories: &'a [ArrayId],
     /// The kept states but the first one, component by component.
     kept: &'a [ArrayId],
     adjoints: &'a [ArrayId],
 }
 
 impl Going<'_> {
-    fn of<'a>(arrays: &'a [ArrayId], kept: usize) -> Going<'a> {
-        let (kept, adjoints) = arrays[3..].split_at(kept);
-        Going { left: arrays[0], newest: arrays[1], at: arrays[2], kept, adjoints }
+    fn of<'a>(arrays: &'a [ArrayId], histories: usize, kept: usize) -> Going<'a> {
+        let (numbers, rest) = arrays.split_at(5);
+        let (histories, rest) = rest.split_at(histories);
+        let (kept, adjoints) = rest.split_at(kept);
+        let rows = Rows { valid: numbers[3], next: numbers[4] };
+        Going { left: numbers[0], newest: numbers[1], at: numbers[2], rows, histories, kept, adjoints }
+    }
+
+    fn arrays(&self) -> Vec<ArrayId> {
+        let numbers = [self.left, self.newest, self.at, self.rows.valid, self.rows.next];
+        [&numbers, self.histories, self.kept, self.adjoints].concat()
     }
 }
 
 impl Reverse<'_, '_> {
-    /// From the adjoints after so many steps of a loop to those before them.
-    pub(super) fn back_through(
-        &mut self,
-        l: &Loop<'_>,
-        steps: ArrayId,
-        adjoints: &[ArrayId],
-    ) -> Result<Vec<ArrayId>, Error> {
+    /// From the adjoints after all steps of a loop to those before them.
+    pub(super) fn back_through(&mut self, l: &Loop, way: &Way, adjoints: &[ArrayId]) -> Result<Vec<ArrayId>, Error> {
         let room = self.w.kept_states;
-        let kept = room * l.init.len();
-        let how = format!(
-            "its steps from the last one, in segments that are computed again; the states before {room} of these are kept beside the first one"
-        );
-        self.w.note(how);
-        let newest = self.number(|c| c.int(0));
+        let again = format!("in segments that are computed again; the states before {room} of these are kept");
+        self.w.note(match way.last {
+            Some(_) => format!("its last steps, which are in a history, and those before them {again}"),
+            None => format!("its steps from the last one, {again} beside the first one"),
+        });
+        let zero = self.number(|c| c.int(0));
         let at = self.positions(room, |c, _| c.int(0));
-        let mut all = vec![steps, newest, at];
-        for _ in 0..room {
-            all.extend(l.init);
-        }
-        all.extend(adjoints);
-        let test = self.block(&all, |this, params| Ok(vec![this.any_left(Going::of(params, kept).left)]))?;
-        let step = self.block(&all, |this, params| this.go_back(l, &Going::of(params, kept)))?;
+        let none = Rows { valid: zero, next: zero };
+        let (rows, histories) = match &way.last {
+            Some((rows, histories)) => (*rows, histories.clone()),
+            None => match l.history {
+                History::None => (none, Vec::new()),
+                History::Recorded { .. } | History::Again { .. } => (none, self.histories(l, &l.init)),
+            },
+        };
+        let kept: Vec<ArrayId> = std::iter::repeat_n(&l.init, room).flatten().copied().collect();
+        let first = Going { left: way.steps, newest: zero, at, rows, histories: &histories, kept: &kept, adjoints };
+        let all = first.arrays();
+        let counts = (histories.len(), kept.len());
+        let test =
+            self.block(&all, |this, params| Ok(vec![this.any_left(Going::of(params, counts.0, counts.1).left)]))?;
+        let step = self.block(&all, |this, params| this.go_back(l, &Going::of(params, counts.0, counts.1)))?;
         let end = self.while_(all, test, step);
-        Ok(Going::of(&end, kept).adjoints.to_vec())
+        Ok(Going::of(&end, counts.0, counts.1).adjoints.to_vec())
     }
 
-    /// Goes back through one step, or keeps one more state.
-    fn go_back(&mut self, l: &Loop<'_>, g: &Going<'_>) -> Result<Vec<ArrayId>, Error> {
+    /// Goes back through some steps, or keeps one more state.
+    fn go_back(&mut self, l: &Loop, g: &Going<'_>) -> Result<Vec<ArrayId>, Error> {
+        if matches!(l.history, History::None) {
+            return self.computed(l, g);
+        }
+        let is_there = self.compared(g.rows.valid, PrimOp::GtP, 0);
+        let there = self.yields(&g.arrays())?;
+        let computed = self.block(&[], |this, _| this.computed(l, g))?;
+        let found = self.either(is_there, there, computed);
+        let found = Going::of(&found, g.histories.len(), g.kept.len());
+        let left = self.number(|c| {
+            let [left, valid] = [found.left, found.rows.valid].map(|a| int(c, a));
+            c.two(PrimOp::SubP, left, valid)
+        });
+        let adjoints = self.back_through_rows(l, (left, found.rows), found.histories, found.adjoints)?;
+        let valid = self.number(|c| c.int(0));
+        let rows = Rows { valid, ..found.rows };
+        Ok(Going { left, rows, adjoints: &adjoints, ..found }.arrays())
+    }
+
+    /// Computes some steps again, from the newest kept state on: the last ones of those that are left, into the histories, or those up to
+    /// a state that is kept. Without histories, goes back through the last one.
+    fn computed(&mut self, l: &Loop, g: &Going<'_>) -> Result<Vec<ArrayId>, Error> {
         let room = self.w.kept_states;
         let begin = self.number(|c| {
             let newest = int(c, g.newest);
@@ -81,7 +118,7 @@ impl Reverse<'_, '_> {
             let (goal, begin) = (int(c, goal), int(c, begin));
             c.two(PrimOp::SubP, goal, begin)
         });
-        let state = self.later(l.step, &state, steps)?;
+        let state = self.later(&l.step, &state, steps)?;
         let steps = self.number(|c| {
             let (left, goal) = (int(c, g.left), int(c, goal));
             c.two(PrimOp::SubP, left, goal)
@@ -100,8 +137,13 @@ impl Reverse<'_, '_> {
                 let before = c.two(PrimOp::SubP, newest, one);
                 c.choose(done, before, newest)
             });
-            let adjoints = this.back_through_segment(l, &state, steps, g.adjoints)?;
-            Ok([&[goal, newest, g.at], g.kept, &adjoints].concat())
+            if let History::None = l.history {
+                let all = this.once_more(&l.step, &state);
+                let adjoints = this.once_more(&l.of_step.back, &[&[goal], &all[state.len()..], g.adjoints].concat());
+                return Ok(Going { left: goal, newest, adjoints: &adjoints, ..*g }.arrays());
+            }
+            let (rows, histories) = this.computed_again(l, &state, steps, g.histories)?;
+            Ok(Going { newest, rows, histories: &histories, ..*g }.arrays())
         })?;
         let keep = self.block(&[], |this, _| {
             let newest = this.next(g.newest);
@@ -110,14 +152,13 @@ impl Reverse<'_, '_> {
                 let (own, old) = (c.two(PrimOp::EqP, k, newest), c.read(g.at, &[INT], &[k])[0]);
                 c.choose(own, goal, old)
             });
-            let mut results = vec![g.left, newest, at];
+            let mut kept = Vec::new();
             for (k, old) in g.kept.chunks(l.init.len().max(1)).enumerate() {
                 let is_new = this.compared(newest, PrimOp::EqP, k + 1);
                 let (new, old) = (this.yields(&state)?, this.yields(old)?);
-                results.extend(this.either(is_new, new, old));
+                kept.extend(this.either(is_new, new, old));
             }
-            results.extend(g.adjoints);
-            Ok(results)
+            Ok(Going { newest, at, kept: &kept, ..*g }.arrays())
         })?;
         Ok(self.either(last, back, keep))
     }
@@ -125,14 +166,14 @@ impl Reverse<'_, '_> {
     /// The newest kept state, whose number is in this range.
     fn kept_state(
         &mut self,
-        l: &Loop<'_>,
+        l: &Loop,
         g: &Going<'_>,
         numbers: std::ops::Range<usize>,
     ) -> Result<Vec<ArrayId>, Error> {
         if numbers.len() <= 1 {
             let components = l.init.len();
             let from = numbers.start.checked_sub(1);
-            return Ok(from.map_or(l.init, |k| &g.kept[k * components..][..components]).to_vec());
+            return Ok(from.map_or(&l.init[..], |k| &g.kept[k * components..][..components]).to_vec());
         }
         let middle = numbers.start + numbers.len() / 2;
         let is_low = self.compared(g.newest, PrimOp::LtP, middle);

@@ -7,6 +7,7 @@ mod history;
 mod invariant;
 mod kept;
 mod lift;
+mod residuals;
 pub(super) mod rounds;
 mod unnest;
 
@@ -15,21 +16,58 @@ use super::Reverse;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, ArrayOp, Block, PrimOp, Read, ScalarOp, Stmt, Val, free_arrays};
-use history::in_history;
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Fun, PrimOp, Read, ScalarOp, Stmt, Val, free_arrays};
+use acc_core::verify::MAX_RANK;
+use history::Rows;
+use residuals::{Copied, OfStep, StepExtents};
 use smallvec::SmallVec;
 
+/// What is wrong where a loop writes histories and its states have different extents. The exact run that follows does not.
+const LOOP_EXTENTS: &str = "the steps of a loop change the extents of its state";
+
 /// A loop whose adjoints are taken.
-struct Loop<'s> {
+struct Loop {
     /// The state before the first step.
-    init: &'s [ArrayId],
-    step: &'s Block,
-    /// From the state before a step and the adjoints after it to those before it.
-    back: Block,
-    /// The components of the state that are in a [history].
-    in_history: Option<Vec<usize>>,
-    /// Whether these have the same extents in all steps, where that is found as the program runs.
-    keeps_extents: Option<ArrayId>,
+    init: Vec<ArrayId>,
+    /// The step, which yields the next state and then what a step back reads.
+    step: Block,
+    of_step: OfStep,
+    history: History,
+}
+
+/// Whether what steps back read is put in [histories](history).
+enum History {
+    /// It is not: each step is computed again alone.
+    None,
+    /// The loop itself does so. States have the same extents in all steps if the first step keeps these, which have these extents
+    /// after it.
+    Recorded { assumed: Vec<(ArrayId, Fun)> },
+    /// When steps are computed again, as long as these components of the state have the same extents.
+    Again { changing: Vec<usize>, keeps_extents: Option<ArrayId> },
+}
+
+impl Loop {
+    /// The loop with those components of its state alone that steps back depend on.
+    fn restricted(self) -> Loop {
+        let Loop { init, step, .. } = &self;
+        let (next, read) = step.results.split_at(init.len());
+        let mut needed = vec![false; init.len()];
+        loop {
+            let next = next.iter().zip(&needed).filter(|(_, needed)| **needed).map(|(a, _)| *a);
+            let results = next.chain(read.iter().copied()).collect();
+            let mut inside = pruned(&Block { params: Vec::new(), stmts: step.stmts.clone(), results });
+            let used = free_arrays(&inside);
+            let now: Vec<bool> = step.params.iter().zip(&needed).map(|(p, old)| *old || used.contains(p)).collect();
+            if now == needed {
+                let kept = |all: &[ArrayId]| -> Vec<ArrayId> {
+                    all.iter().zip(&needed).filter(|(_, needed)| **needed).map(|(a, _)| *a).collect()
+                };
+                inside.params = kept(&step.params);
+                return Loop { init: kept(init), step: inside, ..self };
+            }
+            needed = now;
+        }
+    }
 }
 
 /// What of a loop has adjoints.
@@ -38,6 +76,14 @@ struct Active {
     state: Vec<usize>,
     /// The arrays from around that a step uses.
     around: Vec<ArrayId>,
+}
+
+/// What the loop itself finds for the way back.
+struct Way {
+    /// The number of its steps.
+    steps: ArrayId,
+    /// Its last steps, if it writes them to histories.
+    last: Option<(Rows, Vec<ArrayId>)>,
 }
 
 impl Reverse<'_, '_> {
@@ -53,21 +99,13 @@ impl Reverse<'_, '_> {
             adjoints.push(self.w.zeros(*a));
         }
         let active = Active { state, around };
-        let back = self.block(&[init, &adjoints[..]].concat(), |this, params| {
-            let (state, adjoints) = params.split_at(init.len());
-            this.back_step(step, &active, state, adjoints)
-        })?;
-        let back = pruned(&back);
-        let in_history = in_history(self.w, &back, init.len());
-        step.stmts.iter().for_each(|s| self.w.extents.note(s));
-        let is_kept = |k: &usize| self.w.same_extents(step.params[*k], step.results[*k]);
-        let changing: Vec<usize> = in_history.iter().flatten().copied().filter(|k| !is_kept(k)).collect();
-        let (steps, keeps_extents) = self.steps(s, init, (test, step), &changing)?;
-        let found = if in_history.as_ref().is_some_and(Vec::is_empty) {
+        let mut l = self.loop_back(init, step, &active, &adjoints)?;
+        let way = self.there(s, test, &mut l)?;
+        let found = if l.of_step.read.is_empty() {
             self.w.note("its steps from the last one, without their states");
-            self.back_over(&back, steps, &adjoints, |_, _| init.to_vec())?
+            self.back_over(&l.of_step.back, way.steps, &adjoints, |_, left| vec![left])?
         } else {
-            self.back_through(&Loop { init, step, back, in_history, keeps_extents }, steps, &adjoints)?
+            self.back_through(&l.restricted(), &way, &adjoints)?
         };
         let (of_state, of_around) = found.split_at(active.state.len());
         for (k, adjoint) in active.state.iter().zip(of_state) {
@@ -77,6 +115,49 @@ impl Reverse<'_, '_> {
             self.contribute(*a, *adjoint);
         }
         Ok(())
+    }
+
+    /// A loop with its step back.
+    fn loop_back(
+        &mut self,
+        init: &[ArrayId],
+        step: &Block,
+        active: &Active,
+        adjoints: &[ArrayId],
+    ) -> Result<Loop, Error> {
+        let mut copies: Vec<(ArrayId, ArrayId)> = Vec::new();
+        let back = self.block(&[init, adjoints].concat(), |this, params| {
+            let (state, adjoints) = params.split_at(init.len());
+            for k in &active.state {
+                this.activity.insert_like(state[*k], step.params[*k]);
+            }
+            let same = copy(this.w, step, state);
+            copies.extend(step.params.iter().copied().zip(state.iter().copied()));
+            let results = |b: &Block| b.stmts.iter().flat_map(|s| s.results.clone()).collect::<Vec<_>>();
+            copies.extend(results(step).into_iter().zip(results(&same)));
+            this.back_step(&same, active, state, adjoints)
+        })?;
+        step.stmts.iter().for_each(|s| self.w.extents.note(s));
+        let number = self.w.array(ArrayType { rank: 0, elt: ScalarType::I64.into() });
+        let copied = Copied { step, copies, back, init, number };
+        let mut of_step = copied.of_state(self.w);
+        let has_room = self.w.histories && of_step.read.iter().all(|a| self.w.rank(*a) < MAX_RANK);
+        let extents = StepExtents::new(self.w, step);
+        let history = if !has_room || of_step.read.is_empty() {
+            History::None
+        } else if !self.w.exact && of_step.read.iter().all(|a| extents.is_fixed(*a)) {
+            of_step = copied.with_residuals(self.w, &extents);
+            let assumed = extents.assumed_of(&of_step);
+            if of_step.read.is_empty() { History::None } else { History::Recorded { assumed } }
+        } else {
+            let component = |a: &ArrayId| step.params.iter().position(|p| p == a);
+            let changes = |k: &usize| !self.w.same_extents(step.params[*k], step.results[*k]);
+            let changing = of_step.read.iter().filter_map(component).filter(changes).collect();
+            History::Again { changing, keeps_extents: None }
+        };
+        let mut step = step.clone();
+        step.results.extend(&of_step.read);
+        Ok(Loop { init: init.to_vec(), step, of_step, history })
     }
 
     /// A number, as an array of rank 0.
@@ -110,15 +191,9 @@ impl Reverse<'_, '_> {
         })
     }
 
-    /// The number of steps of a loop, which counts them from here on, and whether some components of its state have the same extents
-    /// in all of them, if that is a question.
-    fn steps(
-        &mut self,
-        s: &Stmt,
-        init: &[ArrayId],
-        (test, step): (&Block, &Block),
-        changing: &[usize],
-    ) -> Result<(ArrayId, Option<ArrayId>), Error> {
+    /// Makes the loop find what the way back needs: it counts its steps, and writes the last ones to histories, or finds out whether
+    /// its states have the same extents.
+    fn there(&mut self, s: &Stmt, test: &Block, l: &mut Loop) -> Result<Way, Error> {
         let Some(at) = self.w.stmts.iter().rposition(|other| other.results == s.results) else {
             return Err(
                 Error::defect("differentiate", "a loop is gone through that is not there").during("awhile", &s.loc)
@@ -126,28 +201,76 @@ impl Reverse<'_, '_> {
         };
         let after = self.w.stmts.split_off(at + 1);
         self.w.stmts.truncate(at);
+        let n = l.init.len();
         let zero = self.number(|c| c.int(0));
-        let keeps = (!changing.is_empty()).then(|| self.number(|c| c.truth(true)));
-        let all: Vec<ArrayId> = init.iter().copied().chain([zero]).chain(keeps).collect();
-        let test = self.block(&all, |this, params| Ok(this.once_more(test, &params[..init.len()])))?;
-        let mut step = self.counted(step, &all)?;
-        if keeps.is_some() {
-            let (stmts, keeps) = self.inner(|this| this.still_kept(&step, changing));
-            step.stmts.extend(stmts);
-            step.results.push(keeps);
+        let mut all = l.init.clone();
+        all.push(zero);
+        match &l.history {
+            History::None => {}
+            History::Recorded { assumed } => {
+                all.push(self.if_kept(zero, l, assumed));
+                all.extend(self.histories(l, &l.init));
+            }
+            History::Again { changing, .. } if changing.is_empty() => {}
+            History::Again { .. } => all.push(self.number(|c| c.truth(true))),
         }
-        let steps = self.w.array(self.w.ty(zero).clone());
-        let keeps = keeps.map(|keeps| self.w.array(self.w.ty(keeps).clone()));
-        let results = s.results.iter().copied().chain([steps]).chain(keeps).collect();
+        let test = self.block(&all, |this, params| Ok(this.once_more(test, &params[..n])))?;
+        let step = self.block(&all, |this, params| {
+            let (state, more) = params.split_at(n);
+            let count = this.next(more[0]);
+            if let [_, row, histories @ ..] = more
+                && let [first, ..] = histories
+            {
+                let (next, recorded) = this.recorded(l, state, *row, histories);
+                let row = this.next_row(*row, *first);
+                return Ok([next, vec![count, row], recorded].concat());
+            }
+            let mut next = this.once_more(&l.step, state);
+            next.truncate(n);
+            let mut results = [&next[..], &[count]].concat();
+            if let (History::Again { changing, .. }, [_, so_far]) = (&l.history, more) {
+                let pairs = changing.iter().map(|k| (state[*k], next[*k])).collect();
+                results.push(this.still_kept(*so_far, pairs));
+            }
+            Ok(results)
+        })?;
+        let found = self.w.like(&all[n..]);
+        let results = s.results.iter().chain(&found).copied().collect();
         self.w.stmts.push(Stmt { results, op: ArrayOp::While { init: all, test, step }, loc: s.loc.clone() });
+        let mut way = Way { steps: found[0], last: None };
+        match &mut l.history {
+            History::None => {}
+            History::Recorded { .. } => {
+                let valid = self.valid_rows(found[0], found[2]);
+                way.last = Some((Rows { valid, next: found[1] }, found[2..].to_vec()));
+            }
+            History::Again { keeps_extents, .. } => *keeps_extents = found.get(1).copied(),
+        }
         self.w.stmts.extend(after);
-        Ok((steps, keeps))
+        Ok(way)
     }
 
-    /// Whether components of the state have kept their extents so far, as the last parameter says, and in this step.
-    fn still_kept(&mut self, step: &Block, components: &[usize]) -> ArrayId {
-        let so_far = step.params[step.params.len() - 1];
-        let pairs: Vec<(ArrayId, ArrayId)> = components.iter().map(|k| (step.params[*k], step.results[*k])).collect();
+    /// An array, with a check that the first step of a loop keeps the extents of its state.
+    fn if_kept(&mut self, xs: ArrayId, l: &Loop, assumed: &[(ArrayId, Fun)]) -> ArrayId {
+        if assumed.is_empty() {
+            return xs;
+        }
+        let at = |a: &ArrayId| l.step.params.iter().position(|p| p == a).map_or(*a, |k| l.init[k]);
+        let mut c = self.w.code([]);
+        let mut ok = c.truth(true);
+        for (a, after) in assumed {
+            for (axis, n) in c.inline(&after.map_arrays(&mut |a| at(&a)), &[]).into_iter().enumerate() {
+                let own = c.extent(at(a), axis);
+                let same = c.two(PrimOp::EqP, own, n);
+                ok = c.two(PrimOp::AndP, ok, same);
+            }
+        }
+        let op = ArrayOp::Check { xs, ok: c.done([ok]), message: LOOP_EXTENTS.into() };
+        self.w.add(self.w.ty(xs).clone(), op)
+    }
+
+    /// Whether components of the state have kept their extents so far, and in the step that takes the first of each pair to the second.
+    fn still_kept(&mut self, so_far: ArrayId, pairs: Vec<(ArrayId, ArrayId)>) -> ArrayId {
         let ranks: Vec<usize> = pairs.iter().map(|(a, _)| self.w.rank(*a)).collect();
         self.number(|c| {
             let mut same = c.read(so_far, &[ScalarType::Bool], &[])[0];
@@ -162,23 +285,14 @@ impl Reverse<'_, '_> {
         })
     }
 
-    /// A copy of a loop's step with a counter behind the state.
-    fn counted(&mut self, step: &Block, like: &[ArrayId]) -> Result<Block, Error> {
-        self.block(like, |this, params| {
-            let (state, n) = params.split_at(step.params.len());
-            let mut next = this.once_more(step, state);
-            next.push(this.next(n[0]));
-            Ok(next)
-        })
-    }
-
-    /// From the adjoints after so many steps of a loop to those before them. The state before a step is found by its number.
+    /// From the adjoints after so many steps of a loop to those before them. What a step back takes before the adjoints is found
+    /// by the number of the step.
     fn back_over(
         &mut self,
         back: &Block,
         steps: ArrayId,
         adjoints: &[ArrayId],
-        state: impl Fn(&mut Self, ArrayId) -> Vec<ArrayId>,
+        read: impl Fn(&mut Self, ArrayId) -> Vec<ArrayId>,
     ) -> Result<Vec<ArrayId>, Error> {
         let all = [&[steps], adjoints].concat();
         let test = self.block(&all, |this, params| Ok(vec![this.any_left(params[0])]))?;
@@ -187,8 +301,8 @@ impl Reverse<'_, '_> {
                 let (left, one) = (int(c, params[0]), c.int(1));
                 c.two(PrimOp::SubP, left, one)
             });
-            let state = state(this, left);
-            Ok([vec![left], this.once_more(back, &[&state[..], &params[1..]].concat())].concat())
+            let read = read(this, left);
+            Ok([vec![left], this.once_more(back, &[&read[..], &params[1..]].concat())].concat())
         })?;
         let mut end = self.while_(all, test, step);
         Ok(end.split_off(1))
@@ -213,7 +327,13 @@ impl Reverse<'_, '_> {
                 c.two(PrimOp::LtP, n, steps)
             })])
         })?;
-        let step = self.counted(step, &all)?;
+        let step = self.block(&all, |this, params| {
+            let (state, n) = params.split_at(state.len());
+            let mut next = this.once_more(step, state);
+            next.truncate(state.len());
+            next.push(this.next(n[0]));
+            Ok(next)
+        })?;
         let mut end = self.while_(all, test, step);
         end.truncate(state.len());
         Ok(end)
@@ -228,16 +348,12 @@ impl Reverse<'_, '_> {
         adjoints: &[ArrayId],
     ) -> Result<Vec<ArrayId>, Error> {
         let around = std::mem::take(&mut self.adjoints);
-        for k in &active.state {
-            self.activity.insert_like(state[*k], step.params[*k]);
-        }
-        let same = copy(self.w, step, state);
         let by: Vec<(ArrayId, ArrayId)> =
-            active.state.iter().map(|k| same.results[*k]).zip(adjoints.iter().copied()).collect();
+            active.state.iter().map(|k| step.results[*k]).zip(adjoints.iter().copied()).collect();
         // Contributions are added to those of the steps after it, so that a scatter adds to an array that is there.
         let so_far = active.around.iter().copied().zip(adjoints[active.state.len()..].iter().copied());
         so_far.for_each(|(a, adjoint)| self.contribute(a, adjoint));
-        let done = self.replaced(&same.stmts, &by);
+        let done = self.replaced(&step.stmts, &by);
         let mut before = Vec::new();
         for k in &active.state {
             before.push(self.take(state[*k]).unwrap_or_else(|| self.w.zeros(state[*k])));
