@@ -13,7 +13,7 @@ struct State {
     grows: bool,
 }
 
-const SMALL: State = State { numbers: 1, grows: false };
+const NARROW: State = State { numbers: 1, grows: false };
 /// Histories have room for 128 of them.
 const WIDE: State = State { numbers: 1024, grows: false };
 const GROWS: State = State { numbers: 1, grows: true };
@@ -61,7 +61,7 @@ fn evaluations(steps: i64, kept: usize, state: State) -> usize {
 fn steps_are_evaluated_again_as_the_binomial_schedule_says() {
     // The histories of the loop itself have room for all steps.
     for (steps, kept) in [(0, 8), (1, 8), (20, 0), (1000, 8)] {
-        assert_eq!(evaluations(steps, kept, SMALL), steps as usize);
+        assert_eq!(evaluations(steps, kept, NARROW), steps as usize);
     }
     // Each step back evaluates its step.
     assert_eq!(evaluations(1000, 8, GROWS), 1000 + 3999 + 1000);

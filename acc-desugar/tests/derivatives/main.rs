@@ -1,5 +1,6 @@
 //! Derivatives as ordinary code against the interpreter's, which computes with jets.
 
+mod loops;
 mod one_hot;
 mod rules;
 mod support;
@@ -8,7 +9,7 @@ use acc_core::ad::derivative_of;
 use acc_core::data::{ArrayData, Prim, ScalarType};
 use acc_core::ir::Mode;
 use acc_core::text;
-use support::{Numbers, check, check_with, expanded, expanded_with, run};
+use support::{check, check_with, expanded, run};
 
 #[test]
 fn element_wise() {
@@ -388,72 +389,6 @@ fn conditionals_and_functions() {
         "program(x: [1]f64) { y: [1]f64 = map(x, f: |%x: f64| foreign \"nobody\" (%x, 2.0f64) |%a: f64, %b: f64| { yield mul(%a, sin(mul(%a, %b))) }) yield y }",
         &[&[3]],
     );
-}
-
-#[test]
-fn loops_of_arrays() {
-    // Whose number of steps the program computes; 0, 1 and more of them.
-    for steps in [0, 1, 2, 7, 30] {
-        check_with(
-            &format!(
-                "program(x: [1]f64, a: [1]f64, b: [0]f64) {{
-               zero: [0]i64 = generate(shape: || (), f: || 0i64)
-               n: [0]i64, y: [1]f64 = awhile(zero, x,
-                 test: |n: [0]i64, s: [1]f64| {{ c: [0]bool = map(n, f: |%n: i64| lt(%n, {steps}i64)) yield c }},
-                 step: |n: [0]i64, s: [1]f64| {{
-                   m: [0]i64 = map(n, f: |%n: i64| add(%n, 1i64))
-                   t: [1]f64 = zip_with(s, a, f: |%s: f64, %a: f64| add(mul(0.7f64, sin(mul(%s, %a))), b[]))
-                   yield m, t }})
-               yield y }}"
-            ),
-            &[&[3], &[4], &[]],
-        );
-    }
-    // Extents that change from step to step, and a loop in a loop.
-    check_with(
-        "program(x: [1]f64) {
-           zero: [0]i64 = generate(shape: || (), f: || 0i64)
-           y: [1]f64, n: [0]i64 = awhile(x, zero,
-             test: |s: [1]f64, n: [0]i64| { c: [0]bool = map(n, f: |%n: i64| lt(%n, 3i64)) yield c },
-             step: |s: [1]f64, n: [0]i64| {
-               t: [1]f64 = generate(shape: || mul(2i64, extent(s, 0)), f: |%i: i64| mul(s[rem(%i, extent(s, 0))], 0.9f64))
-               m: [0]i64 = map(n, f: |%n: i64| add(%n, 1i64))
-               u: [1]f64, k: [0]i64 = awhile(t, zero,
-                 test: |s: [1]f64, n: [0]i64| { c: [0]bool = map(n, f: |%n: i64| lt(%n, 2i64)) yield c },
-                 step: |s: [1]f64, n: [0]i64| {
-                   v: [1]f64 = map(s, f: |%s: f64| mul(%s, cos(%s)))
-                   m: [0]i64 = map(n, f: |%n: i64| add(%n, 1i64)) yield v, m })
-               yield u, m })
-           yield y }",
-        &[&[2]],
-    );
-}
-
-/// Results have the same bits however many states are kept, none but the first one included.
-#[test]
-fn kept_states_change_no_bit() {
-    let source = "program(x: [1]f64, a: [1]f64) {
-       zero: [0]i64 = generate(shape: || (), f: || 0i64)
-       y: [1]f64, n: [0]i64 = awhile(x, zero,
-         test: |s: [1]f64, n: [0]i64| { c: [0]bool = map(n, f: |%n: i64| lt(%n, 40i64)) yield c },
-         step: |s: [1]f64, n: [0]i64| {
-           t: [1]f64 = zip_with(s, a, f: |%s: f64, %a: f64| sin(mul(%s, %a)))
-           m: [0]i64 = map(n, f: |%n: i64| add(%n, 1i64))
-           yield t, m })
-       yield y }";
-    let p = text::parse("p.acc", source).unwrap_or_else(|e| panic!("{e}"));
-    let p = derivative_of(&p, Mode::Reverse);
-    let mut numbers = Numbers(7);
-    let args: Vec<ArrayData> = (0..3).map(|_| numbers.array(&[3], &ScalarType::F64.into())).collect();
-    let bits = |kept: usize| {
-        let found = run(&expanded_with(&p, kept), &args);
-        let all = found.iter().flat_map(|a| (0..a.size()).flat_map(|k| a.element(k).expect("one")));
-        all.map(|l| l.bits).collect::<Vec<u64>>()
-    };
-    let most = bits(64);
-    for kept in [0, 1, 2, 3, 8] {
-        assert_eq!(bits(kept), most, "{kept} states");
-    }
 }
 
 /// In operators of folds and scans, in their initial values, in stencils and beyond their edges.

@@ -121,6 +121,11 @@ impl Reverse<'_, '_> {
         self.adjoints.insert(a, sum);
     }
 
+    /// Whether the adjoint of an array so far is one that the steps of a loop add to.
+    pub(super) fn is_carried(&self, a: ArrayId) -> bool {
+        matches!(self.adjoints.get(&a), Some(Adjoint::Dense(parts)) if matches!(parts[..], [one] if self.carried.contains(&one)))
+    }
+
     /// The adjoint of an array so far, as a dense one, which nobody else takes; none if nothing contributed.
     pub(super) fn take(&mut self, a: ArrayId) -> Option<ArrayId> {
         let adjoint = self.adjoints.remove(&a)?;

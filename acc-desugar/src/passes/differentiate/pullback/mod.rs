@@ -26,14 +26,14 @@ use acc_core::data::EltType;
 use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Class, Fun, Stmt, Val, strict_statements};
 use adjoint::Adjoint;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The results of a function whose statements are written already, and the adjoints of the point, of these of the results.
 /// The function's parameters are the point.
 pub(super) fn derivative(w: &mut Writer<'_>, f: &Block, by: &[ArrayId]) -> Result<Vec<ArrayId>, Error> {
     let activity = Activity::of(&w.types, f, f.params.iter().copied());
     f.stmts.iter().for_each(|s| w.note_extents(s));
-    let mut r = Reverse { w, activity, adjoints: HashMap::new() };
+    let mut r = Reverse { w, activity, adjoints: HashMap::new(), carried: HashSet::new() };
     let with_adjoint: Vec<ArrayId> = f.results.iter().copied().filter(|a| r.w.elt(*a).has_float()).collect();
     for (y, by) in with_adjoint.into_iter().zip(by) {
         r.contribute(y, *by);
@@ -54,6 +54,8 @@ struct Reverse<'w, 'a> {
     activity: Activity,
     /// The adjoints so far.
     adjoints: HashMap<ArrayId, Adjoint>,
+    /// Those which the steps of a loop add to, one after the other. To add to a few elements of one costs no pass over all.
+    carried: HashSet<ArrayId>,
 }
 
 impl Reverse<'_, '_> {

@@ -3,6 +3,7 @@
 use super::Reverse;
 use acc_core::Error;
 use acc_core::ad::Code;
+use acc_core::data::{Lit, ScalarType};
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Fun, PrimOp, Stmt, Val};
 
 impl Reverse<'_, '_> {
@@ -25,6 +26,18 @@ impl Reverse<'_, '_> {
     pub(super) fn slice(&mut self, xs: ArrayId, axes: &[Axis], position: &Fun, by: ArrayId) {
         if !self.is_active(xs) {
             return;
+        }
+        if self.is_carried(xs) && axes.contains(&Axis::Fixed) {
+            let mut target = Code::of_index(self.w.rank(by), &self.w.loc);
+            let mut kept = target.params().into_iter();
+            let taken = target.literal(Lit::one(ScalarType::U8));
+            let mut fixed = target.inline(position, &[]).into_iter();
+            let along = |axis: &Axis| match axis {
+                Axis::All => kept.next(),
+                Axis::Fixed => fixed.next(),
+            };
+            let place: Vec<Val> = std::iter::once(taken).chain(axes.iter().filter_map(along)).collect();
+            return self.add_at(xs, by, target.done(place));
         }
         let elt = self.w.tangent_elt(xs);
         let leaves = elt.leaves();

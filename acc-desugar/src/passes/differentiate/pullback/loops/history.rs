@@ -103,13 +103,7 @@ impl Reverse<'_, '_> {
     }
 
     /// The histories with what steps back read of a state in this row.
-    fn with_states(
-        &mut self,
-        l: &Loop,
-        state: &[ArrayId],
-        row: ArrayId,
-        histories: &[ArrayId],
-    ) -> Vec<ArrayId> {
+    fn with_states(&mut self, l: &Loop, state: &[ArrayId], row: ArrayId, histories: &[ArrayId]) -> Vec<ArrayId> {
         let mut recorded = histories.to_vec();
         for (history, a) in recorded.iter_mut().zip(&l.of_step.read) {
             if let Some(k) = l.step.params.iter().position(|p| p == a) {
@@ -119,11 +113,11 @@ impl Reverse<'_, '_> {
         recorded
     }
 
-    /// The row after this one, the first one after the last.
-    pub(super) fn next_row(&mut self, row: ArrayId, history: ArrayId) -> ArrayId {
+    /// The row after this one of so many: the first one after the last.
+    pub(super) fn next_row(&mut self, row: ArrayId, rows: ArrayId) -> ArrayId {
         self.number(|c| {
-            let (row, one, zero) = (int(c, row), c.int(1), c.int(0));
-            let (next, rows) = (c.two(PrimOp::AddP, row, one), c.extent(history, 0));
+            let (row, rows, one, zero) = (int(c, row), int(c, rows), c.int(1), c.int(0));
+            let next = c.two(PrimOp::AddP, row, one);
             let is_inside = c.two(PrimOp::LtP, next, rows);
             c.choose(is_inside, next, zero)
         })

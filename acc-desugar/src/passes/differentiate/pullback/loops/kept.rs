@@ -164,12 +164,7 @@ impl Reverse<'_, '_> {
     }
 
     /// The newest kept state, whose number is in this range.
-    fn kept_state(
-        &mut self,
-        l: &Loop,
-        g: &Going<'_>,
-        numbers: std::ops::Range<usize>,
-    ) -> Result<Vec<ArrayId>, Error> {
+    fn kept_state(&mut self, l: &Loop, g: &Going<'_>, numbers: std::ops::Range<usize>) -> Result<Vec<ArrayId>, Error> {
         if numbers.len() <= 1 {
             let components = l.init.len();
             let from = numbers.start.checked_sub(1);

@@ -203,13 +203,16 @@ impl Reverse<'_, '_> {
         self.w.stmts.truncate(at);
         let n = l.init.len();
         let zero = self.number(|c| c.int(0));
-        let mut all = l.init.clone();
+        let (mut all, mut rows) = (l.init.clone(), zero);
         all.push(zero);
         match &l.history {
             History::None => {}
             History::Recorded { assumed } => {
                 all.push(self.if_kept(zero, l, assumed));
-                all.extend(self.histories(l, &l.init));
+                let histories = self.histories(l, &l.init);
+                // Nothing but the rows that it writes is asked of a history in the loop, so that it is written in place.
+                rows = self.number(|c| c.extent(histories[0], 0));
+                all.extend(histories);
             }
             History::Again { changing, .. } if changing.is_empty() => {}
             History::Again { .. } => all.push(self.number(|c| c.truth(true))),
@@ -217,17 +220,14 @@ impl Reverse<'_, '_> {
         let test = self.block(&all, |this, params| Ok(this.once_more(test, &params[..n])))?;
         let step = self.block(&all, |this, params| {
             let (state, more) = params.split_at(n);
-            let count = this.next(more[0]);
-            if let [_, row, histories @ ..] = more
-                && let [first, ..] = histories
-            {
+            if let (History::Recorded { .. }, [count, row, histories @ ..]) = (&l.history, more) {
                 let (next, recorded) = this.recorded(l, state, *row, histories);
-                let row = this.next_row(*row, *first);
-                return Ok([next, vec![count, row], recorded].concat());
+                let numbers = vec![this.next(*count), this.next_row(*row, rows)];
+                return Ok([next, numbers, recorded].concat());
             }
             let mut next = this.once_more(&l.step, state);
             next.truncate(n);
-            let mut results = [&next[..], &[count]].concat();
+            let mut results = [&next[..], &[this.next(more[0])]].concat();
             if let (History::Again { changing, .. }, [_, so_far]) = (&l.history, more) {
                 let pairs = changing.iter().map(|k| (state[*k], next[*k])).collect();
                 results.push(this.still_kept(*so_far, pairs));
@@ -352,7 +352,10 @@ impl Reverse<'_, '_> {
             active.state.iter().map(|k| step.results[*k]).zip(adjoints.iter().copied()).collect();
         // Contributions are added to those of the steps after it, so that a scatter adds to an array that is there.
         let so_far = active.around.iter().copied().zip(adjoints[active.state.len()..].iter().copied());
-        so_far.for_each(|(a, adjoint)| self.contribute(a, adjoint));
+        for (a, adjoint) in so_far {
+            self.contribute(a, adjoint);
+            self.carried.insert(adjoint);
+        }
         let done = self.replaced(&step.stmts, &by);
         let mut before = Vec::new();
         for k in &active.state {

@@ -10,7 +10,9 @@ use super::super::lanes::used;
 use super::int;
 use acc_core::ad::Code;
 use acc_core::data::ScalarType;
-use acc_core::ir::{ArrayId, ArrayOp, Block, Class, Fun, Node, PrimOp, ScalarOp, Stmt, Val, arrays_of_fun, free_arrays};
+use acc_core::ir::{
+    ArrayId, ArrayOp, Block, Class, Fun, Node, PrimOp, ScalarOp, Stmt, Val, arrays_of_fun, free_arrays,
+};
 use acc_core::verify::MAX_RANK;
 use std::collections::{HashMap, HashSet};
 
@@ -135,7 +137,8 @@ impl Copied<'_> {
             return None;
         };
         let node = |v: &Val| f.body.nodes.iter().find(|n| n.results.contains(v)).map(|n| &n.op);
-        let reads = |v: &Val| matches!(node(v), Some(ScalarOp::Index(read)) if read.array == a && read.index.is_empty());
+        let reads =
+            |v: &Val| matches!(node(v), Some(ScalarOp::Index(read)) if read.array == a && read.index.is_empty());
         let is_counter = |v: &Val| is_own == Some(*v) || reads(v);
         match node(result)? {
             ScalarOp::Prim(PrimOp::AddP, args) if f.ty(*result) == ScalarType::I64 => {

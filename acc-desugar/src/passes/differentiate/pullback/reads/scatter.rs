@@ -125,6 +125,9 @@ impl Reverse<'_, '_> {
     pub(in super::super) fn add_at(&mut self, a: ArrayId, values: ArrayId, target: Fun) {
         let defaults = self.adjoint_so_far(a);
         let sum = self.added(defaults, values, target);
+        if self.carried.contains(&defaults) {
+            self.carried.insert(sum);
+        }
         self.contribute(a, sum);
     }
 
