@@ -141,3 +141,18 @@ fn slices_in_steps() {
         check_with(&looped(3, -1, slices), &[&[4], &[4, 4]]);
     }
 }
+
+/// Many counters in one array are no counter.
+#[test]
+fn arrays_of_counters() {
+    check_with(
+        "program(x: [1]f64, first: [1]i64) {
+           y: [1]f64, n: [1]i64 = awhile(x, first,
+             test: |s: [1]f64, n: [1]i64| { c: [0]bool = generate(shape: || (), f: || lt(n[0i64], 3i64)) yield c },
+             step: |s: [1]f64, n: [1]i64| {
+               t: [1]f64 = zip_with(s, n, f: |%s: f64, %n: i64| mul(sin(%s), cast(%n, f64)))
+               m: [1]i64 = map(n, f: |%n: i64| add(%n, 1i64)) yield t, m })
+           yield y }",
+        &[&[3], &[3]],
+    );
+}

@@ -22,6 +22,8 @@ pub(super) struct OfStep {
     pub read: Vec<ArrayId>,
     /// The extents of each, as functions of arrays from around the loop and of the state before the step.
     pub extents: Vec<Fun>,
+    /// The components of the state that a step back takes to have the extents of the first ones.
+    same_as_first: Vec<ArrayId>,
     /// From the number of a step, these and the adjoints after the step to the adjoints before it.
     pub back: Block,
 }
@@ -42,7 +44,7 @@ pub(super) struct Copied<'s> {
 impl Copied<'_> {
     /// What the step back reads of the state alone.
     pub(super) fn of_state(&self, w: &Writer<'_>) -> OfStep {
-        self.with(w, &KnownExtents::default(), self.back.stmts.clone())
+        self.with(w, &KnownExtents::default(), self.back.stmts.clone(), Vec::new())
     }
 
     /// The same with residuals, where all states have the extents of this one.
@@ -54,14 +56,17 @@ impl Copied<'_> {
         let at = |a: &ArrayId| self.step.params.iter().position(|p| p == a).map_or(*a, |k| self.init[k]);
         // Where the extents of an array are all that is used of it, zeros do, and the first state.
         let mut elements: HashSet<ArrayId> = self.back.results.iter().copied().collect();
-        let mut stmts = Vec::new();
+        let (mut stmts, mut same_as_first) = (Vec::new(), Vec::new());
         for s in self.back.stmts.iter().rev().filter(|s| !s.results.iter().any(|a| residuals.contains(a))) {
             let shape = match s.results[..] {
                 [a] if !elements.contains(&a) => originals.get(&a).and_then(|a| extents.of(w, *a)),
                 _ => None,
             };
             stmts.push(match shape {
-                Some(shape) => zeros(w, s, shape.map_arrays(&mut |a| at(&a))),
+                Some(shape) => {
+                    same_as_first.extend(arrays_of_fun(&shape).into_iter().map(|(a, _)| a));
+                    zeros(w, s, shape.map_arrays(&mut |a| at(&a)))
+                }
                 None => {
                     elements.extend(element_reads(w, s));
                     s.clone()
@@ -69,10 +74,13 @@ impl Copied<'_> {
             });
         }
         stmts.reverse();
-        let params = self.copies.iter().zip(self.init).map(|((_, copy), init)| (*copy, *init));
-        let names = params.filter(|(copy, _)| !elements.contains(copy)).collect();
+        let mut names = HashMap::new();
+        for ((a, copy), init) in self.copies.iter().zip(self.init).filter(|((_, copy), _)| !elements.contains(copy)) {
+            same_as_first.push(*a);
+            names.insert(*copy, *init);
+        }
         let renamed = rename(&Block { params: Vec::new(), stmts, results: Vec::new() }, &names);
-        self.with(w, &extents.known, renamed.stmts.clone())
+        self.with(w, &extents.known, renamed.stmts.clone(), same_as_first)
     }
 
     /// The copies of those arrays of the step that are residuals.
@@ -109,11 +117,11 @@ impl Copied<'_> {
     }
 
     /// What a step back with these statements reads.
-    fn with(&self, w: &Writer<'_>, known: &KnownExtents, stmts: Vec<Stmt>) -> OfStep {
+    fn with(&self, w: &Writer<'_>, known: &KnownExtents, stmts: Vec<Stmt>, same_as_first: Vec<ArrayId>) -> OfStep {
         let mut back = pruned(&Block { params: Vec::new(), stmts, results: self.back.results.clone() });
         let used: HashSet<ArrayId> = free_arrays(&back).into_iter().collect();
         let (counters, read): (Vec<_>, Vec<_>) =
-            self.copies.iter().filter(|(_, copy)| used.contains(copy)).partition(|(a, _)| self.increment(*a).is_some());
+            self.copies.iter().filter(|(_, c)| used.contains(c)).partition(|(a, _)| self.increment(w, *a).is_some());
         let (read, copies): (Vec<ArrayId>, Vec<ArrayId>) = read.into_iter().copied().unzip();
         for (a, copy) in counters {
             back.stmts.splice(0..0, self.counter(w, *a, *copy));
@@ -121,12 +129,12 @@ impl Copied<'_> {
         let adjoints = &self.back.params[self.step.params.len()..];
         back.params = [&[self.number], &copies[..], adjoints].concat();
         let extents = read.iter().map(|a| extents(w, known, *a)).collect();
-        OfStep { read, extents, back }
+        OfStep { read, extents, same_as_first, back }
     }
 
-    /// The component of the state that this is, and what each step adds to it, if it is a literal.
-    fn increment(&self, a: ArrayId) -> Option<(usize, i64)> {
-        let k = self.step.params.iter().position(|p| *p == a)?;
+    /// The component of the state that this is, and what each step adds to it, if it is a number to which steps add a literal.
+    fn increment(&self, w: &Writer<'_>, a: ArrayId) -> Option<(usize, i64)> {
+        let k = self.step.params.iter().position(|p| *p == a).filter(|_| w.rank(a) == 0)?;
         let s = self.step.stmts.iter().find(|s| s.results[..] == [self.step.results[k]])?;
         let (f, is_own): (&Fun, Option<Val>) = match &s.op {
             ArrayOp::Map { xs, f, .. } if xs[..] == [a] => (f, f.body.params.first().copied()),
@@ -151,7 +159,7 @@ impl Copied<'_> {
 
     /// The statement of a counter.
     fn counter(&self, w: &Writer<'_>, a: ArrayId, copy: ArrayId) -> Option<Stmt> {
-        let (k, by) = self.increment(a)?;
+        let (k, by) = self.increment(w, a)?;
         let mut c = w.code([]);
         let [first, number] = [self.init[k], self.number].map(|a| int(&mut c, a));
         let by = c.int(by);
@@ -230,7 +238,8 @@ impl<'s> StepExtents<'s> {
     /// The components of the state whose extents matter to what a step back reads, and are to be kept by the first step.
     pub(super) fn assumed_of(&self, of_step: &OfStep) -> Vec<(ArrayId, Fun)> {
         let of = |f: &Fun| arrays_of_fun(f).into_iter().map(|(a, _)| a).collect::<Vec<_>>();
-        let mut open: Vec<ArrayId> = of_step.extents.iter().flat_map(of).collect();
+        let mut open: Vec<ArrayId> =
+            of_step.extents.iter().flat_map(of).chain(of_step.same_as_first.iter().copied()).collect();
         let mut found: Vec<(ArrayId, Fun)> = Vec::new();
         while let Some(a) = open.pop() {
             let own = self.assumed.iter().find(|(other, _)| *other == a);
