@@ -9,7 +9,7 @@ use acc_core::ad::derivative_of;
 use acc_core::data::{ArrayData, Prim, ScalarType};
 use acc_core::ir::Mode;
 use acc_core::text;
-use support::{check, check_with, expanded, run};
+use support::{check, check_with, expanded};
 
 #[test]
 fn element_wise() {

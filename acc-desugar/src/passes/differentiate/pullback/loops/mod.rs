@@ -259,7 +259,7 @@ impl Reverse<'_, '_> {
         let mut c = self.w.code([]);
         let mut ok = c.truth(true);
         for (a, after) in assumed {
-            for (axis, n) in c.inline(&after.map_arrays(&mut |a| at(&a)), &[]).into_iter().enumerate() {
+            for (axis, n) in c.inline(&after.map_arrays(&mut |a| at(a)), &[]).into_iter().enumerate() {
                 let own = c.extent(at(a), axis);
                 let same = c.two(PrimOp::EqP, own, n);
                 ok = c.two(PrimOp::AndP, ok, same);

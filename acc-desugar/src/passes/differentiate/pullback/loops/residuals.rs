@@ -65,7 +65,7 @@ impl Copied<'_> {
             stmts.push(match shape {
                 Some(shape) => {
                     same_as_first.extend(arrays_of_fun(&shape).into_iter().map(|(a, _)| a));
-                    zeros(w, s, shape.map_arrays(&mut |a| at(&a)))
+                    zeros(w, s, shape.map_arrays(&mut |a| at(a)))
                 }
                 None => {
                     elements.extend(element_reads(w, s));
