@@ -6,7 +6,7 @@ use crate::analysis::extents::Extents;
 use crate::settings::Settings;
 use acc_core::ad::Code;
 use acc_core::data::EltType;
-use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Fun, Loc, PrimOp, Stmt, TANGENT_EXTENTS};
+use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Fun, Loc, PrimOp, Stmt, TANGENT_EXTENTS, Val};
 use acc_core::{Error, RunLimits};
 use smallvec::smallvec;
 
@@ -150,8 +150,7 @@ impl<'a> Writer<'a> {
             let mut ok = c.truth(true);
             for axis in 0..ty.rank {
                 let (n, m) = (c.extent(a, axis), c.extent(*t, axis));
-                let same = c.two(PrimOp::EqP, n, m);
-                ok = c.two(PrimOp::AndP, ok, same);
+                ok = and_equal(&mut c, ok, [n, m]);
             }
             let op = ArrayOp::Check { xs: *t, ok: c.done([ok]), message: TANGENT_EXTENTS.into() };
             self.add(ty, op)
@@ -194,6 +193,12 @@ impl<'a> Writer<'a> {
     pub(super) fn no_rule<T>(&self, what: &str, loc: &Loc) -> Result<T, Error> {
         Err(Error::defect("differentiate", format!("no rule yet for {what}")).during("derivative", loc))
     }
+}
+
+/// Whether something holds, and two integers are equal.
+pub(super) fn and_equal(c: &mut Code, holds: Val, [n, m]: [Val; 2]) -> Val {
+    let same = c.two(PrimOp::EqP, n, m);
+    c.two(PrimOp::AndP, holds, same)
 }
 
 /// The sum of two elements, of floats alone.

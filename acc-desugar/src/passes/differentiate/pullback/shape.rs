@@ -28,16 +28,8 @@ impl Reverse<'_, '_> {
             return;
         }
         if self.is_carried(xs) && axes.contains(&Axis::Fixed) {
-            let mut target = Code::of_index(self.w.rank(by), &self.w.loc);
-            let mut kept = target.params().into_iter();
-            let taken = target.literal(Lit::one(ScalarType::U8));
-            let mut fixed = target.inline(position, &[]).into_iter();
-            let along = |axis: &Axis| match axis {
-                Axis::All => kept.next(),
-                Axis::Fixed => fixed.next(),
-            };
-            let place: Vec<Val> = std::iter::once(taken).chain(axes.iter().filter_map(along)).collect();
-            return self.add_at(xs, by, target.done(place));
+            let target = self.slice_target(axes, position);
+            return self.add_at(xs, by, target);
         }
         let elt = self.w.tangent_elt(xs);
         let leaves = elt.leaves();
@@ -60,5 +52,20 @@ impl Reverse<'_, '_> {
             c.read_where(there, by, &leaves, &kept)
         });
         self.contribute(xs, adjoint);
+    }
+
+    /// The targets of a permute that puts elements where a slice reads them.
+    pub(super) fn slice_target(&self, axes: &[Axis], position: &Fun) -> Fun {
+        let rank = axes.iter().filter(|axis| **axis == Axis::All).count();
+        let mut target = Code::of_index(rank, &self.w.loc);
+        let mut kept = target.params().into_iter();
+        let taken = target.literal(Lit::one(ScalarType::U8));
+        let mut fixed = target.inline(position, &[]).into_iter();
+        let along = |axis: &Axis| match axis {
+            Axis::All => kept.next(),
+            Axis::Fixed => fixed.next(),
+        };
+        let place: Vec<Val> = std::iter::once(taken).chain(axes.iter().filter_map(along)).collect();
+        target.done(place)
     }
 }

@@ -4,10 +4,10 @@
 //! as a history has rows. It can hold arrays that have the same extents in all steps.
 
 use super::super::Reverse;
-use super::{History, Loop, int};
+use super::{History, Loop, at_state, int};
 use acc_core::Error;
 use acc_core::ad::Code;
-use acc_core::data::{Lit, ScalarType};
+use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Fun, PrimOp, Val};
 
 /// The most bytes of a loop's histories, but for one row.
@@ -47,10 +47,9 @@ fn row_count(c: &mut Code, arrays: &[(Fun, i64)]) -> Val {
 impl Reverse<'_, '_> {
     /// What takes room in histories of a loop, at a state.
     fn arrays(&self, l: &Loop, state: &[ArrayId]) -> Vec<(Fun, i64)> {
-        let names = |a: &ArrayId| l.step.params.iter().position(|p| p == a).map_or(*a, |k| state[k]);
         let bytes = |a: ArrayId| self.w.elt(a).leaves().iter().map(|ty| ty.size() as i64).sum();
         let of = l.of_step.extents.iter().zip(&l.of_step.read);
-        of.map(|(extents, a)| (extents.map_arrays(&mut |a| names(a)), bytes(*a))).collect()
+        of.map(|(extents, a)| (extents.map_arrays(&mut |a| at_state(&l.step, state, *a)), bytes(*a))).collect()
     }
 
     /// Histories of a loop, at a state. Their extents depend on the extents of arrays alone, so that executors which compile for
@@ -151,12 +150,7 @@ impl Reverse<'_, '_> {
         });
         let zero = self.number(|c| c.int(0));
         let all = [&[zero], state, &histories].concat();
-        let test = self.block(&all, |this, params| {
-            Ok(vec![this.number(|c| {
-                let (n, last) = (int(c, params[0]), int(c, last));
-                c.two(PrimOp::LtP, n, last)
-            })])
-        })?;
+        let test = self.block(&all, |this, params| Ok(vec![this.is_below(params[0], last)]))?;
         let step = self.block(&all, |this, params| {
             let (state, histories) = params[1..].split_at(state.len());
             let (next, histories) = this.recorded(l, state, params[0], histories);
@@ -204,20 +198,23 @@ impl Reverse<'_, '_> {
         let combine = self.w.code([leaves.as_slice(), leaves.as_slice()].concat());
         let new = combine.params()[..leaves.len()].to_vec();
         let combine = combine.done(new);
-        let mut target = Code::of_index(ty.rank - 1, &self.w.loc);
-        let index = target.params();
-        let taken = target.literal(Lit::one(ScalarType::U8));
-        let row = int(&mut target, row);
-        let target = target.done([taken, row].into_iter().chain(index));
+        let (axes, index) = self.place_of_row(history, row);
+        let target = self.slice_target(&axes, &index);
         self.w.add(ty, ArrayOp::Permute { defaults: history, xs, combine, target })
     }
 
     /// A row of a history.
     fn row(&mut self, history: ArrayId, row: ArrayId) -> ArrayId {
         let (rank, elt) = (self.w.rank(history), self.w.elt(history).clone());
-        let axes = std::iter::once(Axis::Fixed).chain(std::iter::repeat_n(Axis::All, rank - 1)).collect();
+        let (axes, index) = self.place_of_row(history, row);
+        self.w.stmt(rank - 1, elt, ArrayOp::Slice { xs: history, axes, index })
+    }
+
+    /// A row of a history, as axes and position of a slice.
+    fn place_of_row(&self, history: ArrayId, row: ArrayId) -> (Vec<Axis>, Fun) {
+        let axes = std::iter::once(Axis::Fixed).chain(std::iter::repeat_n(Axis::All, self.w.rank(history) - 1));
         let mut index = self.w.code([]);
         let row = int(&mut index, row);
-        self.w.stmt(rank - 1, elt, ArrayOp::Slice { xs: history, axes, index: index.done([row]) })
+        (axes.collect(), index.done([row]))
     }
 }

@@ -1,13 +1,12 @@
 //! Which states of a loop are kept while its steps are gone through from the last to the first.
 //!
-//! Steps are gone back through in segments of so many as [histories](super::history) have rows. The last ones are in the histories when
-//! the loop is over; the others are computed again. There is room for a few states beside
-//! the first one, which is always there. The newest kept state is the last one at or before the segment at hand. From it the loop
-//! runs either to that segment, which is then gone back through, or to a state that is worth keeping, which becomes the newest. How
-//! far that is follows the binomial schedule, which needs the fewest evaluations of the step: with s states, the newest included, all
-//! segments of a loop of at most C(s + r, r) are computed at most r times (Griewank and Walther, Algorithm 799: revolve, 2000), and
-//! once more for the history. The schedule is computed as the program runs, so that neither its size nor the time to compile it depends
-//! on the number of steps.
+//! Steps are gone back through in segments of so many as [histories](super::history) have rows. The last ones are in the histories
+//! when the loop is over; the others are computed again. There is room for a few states beside the first one, which is always there.
+//! The newest kept state is the last one at or before the segment at hand. From it the loop runs either to that segment, which is
+//! then gone back through, or to a state that is worth keeping, which becomes the newest. How far that is follows the binomial
+//! schedule, which needs the fewest evaluations of the step: with s states, the newest included, all segments of a loop of at most
+//! C(s + r, r) are computed at most r times (Griewank and Walther, Algorithm 799: revolve, 2000), and once more for the history. The
+//! schedule is computed as the program runs, so that neither its size nor the time to compile it depends on the number of steps.
 
 use super::super::Reverse;
 use super::history::Rows;

@@ -1,7 +1,8 @@
 //! Adjoints of array loops.
 //!
-//! The steps are gone through from the last to the first. Where one needs of the state before it, some states are kept
-//! ([`kept`]), and the others are computed again from the newest kept one before them.
+//! The steps are gone through from the last to the first. What one needs of the state before it and of the step ([`residuals`]) the
+//! loop puts in a [`history`]. Where that has no room for all steps, some states are kept ([`kept`]), and the others are computed again
+//! from the newest kept one before them.
 
 mod history;
 mod invariant;
@@ -11,6 +12,7 @@ mod residuals;
 pub(super) mod rounds;
 mod unnest;
 
+use super::super::writer::and_equal;
 use super::super::{copy, pruned};
 use super::Reverse;
 use acc_core::Error;
@@ -255,14 +257,13 @@ impl Reverse<'_, '_> {
         if assumed.is_empty() {
             return xs;
         }
-        let at = |a: &ArrayId| l.step.params.iter().position(|p| p == a).map_or(*a, |k| l.init[k]);
+        let at = |a: &ArrayId| at_state(&l.step, &l.init, *a);
         let mut c = self.w.code([]);
         let mut ok = c.truth(true);
         for (a, after) in assumed {
             for (axis, n) in c.inline(&after.map_arrays(&mut |a| at(a)), &[]).into_iter().enumerate() {
                 let own = c.extent(at(a), axis);
-                let same = c.two(PrimOp::EqP, own, n);
-                ok = c.two(PrimOp::AndP, ok, same);
+                ok = and_equal(&mut c, ok, [own, n]);
             }
         }
         let op = ArrayOp::Check { xs, ok: c.done([ok]), message: LOOP_EXTENTS.into() };
@@ -277,8 +278,7 @@ impl Reverse<'_, '_> {
             for ((a, b), rank) in pairs.into_iter().zip(ranks) {
                 for axis in 0..rank {
                     let (n, m) = (c.extent(a, axis), c.extent(b, axis));
-                    let equal = c.two(PrimOp::EqP, n, m);
-                    same = c.two(PrimOp::AndP, same, equal);
+                    same = and_equal(c, same, [n, m]);
                 }
             }
             same
@@ -316,16 +316,21 @@ impl Reverse<'_, '_> {
         })
     }
 
+    /// Whether a number is less than another one.
+    fn is_below(&mut self, n: ArrayId, most: ArrayId) -> ArrayId {
+        self.number(|c| {
+            let (n, most) = (int(c, n), int(c, most));
+            c.two(PrimOp::LtP, n, most)
+        })
+    }
+
     /// The state so many steps after this one.
     fn later(&mut self, step: &Block, state: &[ArrayId], steps: ArrayId) -> Result<Vec<ArrayId>, Error> {
         let zero = self.number(|c| c.int(0));
         let all: Vec<ArrayId> = state.iter().copied().chain([zero]).collect();
         let test = self.block(&all, |this, params| {
             let n = params[state.len()];
-            Ok(vec![this.number(|c| {
-                let (n, steps) = (int(c, n), int(c, steps));
-                c.two(PrimOp::LtP, n, steps)
-            })])
+            Ok(vec![this.is_below(n, steps)])
         })?;
         let step = self.block(&all, |this, params| {
             let (state, n) = params.split_at(state.len());
@@ -367,6 +372,11 @@ impl Reverse<'_, '_> {
         self.adjoints = around;
         done.map(|()| before)
     }
+}
+
+/// What an array of a loop's step is at a state: a component of that, or the array itself.
+fn at_state(step: &Block, state: &[ArrayId], a: ArrayId) -> ArrayId {
+    step.params.iter().position(|p| *p == a).map_or(a, |k| state[k])
 }
 
 /// An integer in an array of rank 0.

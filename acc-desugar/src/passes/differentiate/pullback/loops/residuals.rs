@@ -7,7 +7,7 @@ use super::super::super::extents::KnownExtents;
 use super::super::super::writer::Writer;
 use super::super::super::{pruned, rename};
 use super::super::lanes::used;
-use super::int;
+use super::{at_state, int};
 use acc_core::ad::Code;
 use acc_core::data::ScalarType;
 use acc_core::ir::{
@@ -53,7 +53,7 @@ impl Copied<'_> {
         let most = self.step.params.iter().map(|a| w.rank(*a)).max().unwrap_or(0).min(MAX_RANK - 1);
         let has_room = |a: ArrayId| w.rank(a) <= most && extents.of(w, a).is_some();
         let residuals = self.residuals(w, &originals, &has_room);
-        let at = |a: &ArrayId| self.step.params.iter().position(|p| p == a).map_or(*a, |k| self.init[k]);
+        let at = |a: &ArrayId| at_state(self.step, self.init, *a);
         // Where the extents of an array are all that is used of it, zeros do, and the first state.
         let mut elements: HashSet<ArrayId> = self.back.results.iter().copied().collect();
         let (mut stmts, mut same_as_first) = (Vec::new(), Vec::new());
