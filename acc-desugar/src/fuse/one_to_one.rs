@@ -95,6 +95,18 @@ impl Sums {
         }
     }
 
+    /// Whether points are a row of an array in order: the first coordinate of the index is equal at all of them.
+    pub(super) fn are_row(&self, index: &[Val]) -> bool {
+        let Some((row, within)) = index.split_first() else { return false };
+        let is_axis = |(v, axis): (&Val, u32)| {
+            let sum = self.of.get(v);
+            matches!(sum, Some(Index::Affine(sum)) if *sum == Affine::along(axis, Some(0), Some(1)))
+        };
+        self.of.get(row).is_some_and(is_uniform)
+            && within.len() == self.extents.len()
+            && within.iter().zip(0..).all(is_axis)
+    }
+
     /// Whether a coordinate is the remainder by the step of another one.
     fn is_remainder(&self, a: &Term<Uniform, u32>, b: &Term<Uniform, u32>) -> bool {
         let ends = || self.extents[a.axis as usize]?.checked_mul(literal(a)?.abs());
@@ -107,6 +119,10 @@ fn literal(t: &Term<Uniform, u32>) -> Option<i64> {
     t.step.filter(|step| *step != 0 && STEPS.contains(step))
 }
 
+fn is_uniform(x: &Index<Uniform, u32>) -> bool {
+    matches!(x, Index::Affine(sum) if sum.is_uniform())
+}
+
 /// What a node yields, of what its operands are.
 fn sum(n: &Node, of: &HashMap<Val, Index<Uniform, u32>>) -> Option<Index<Uniform, u32>> {
     if let ScalarOp::Const(l) = &n.op {
@@ -114,7 +130,6 @@ fn sum(n: &Node, of: &HashMap<Val, Index<Uniform, u32>>) -> Option<Index<Uniform
         return Some(Index::Affine(Affine::uniform(n)));
     }
     let operands: Vec<_> = n.op.operands().iter().map(|v| of.get(v).cloned()).collect::<Option<_>>()?;
-    let is_uniform = |x: &Index<Uniform, u32>| matches!(x, Index::Affine(sum) if sum.is_uniform());
     match &n.op {
         op if !op.regions().is_empty() => None,
         ScalarOp::Prim(op @ (PrimOp::AddP | PrimOp::SubP | PrimOp::MulP | PrimOp::NegP), _) => {

@@ -150,9 +150,15 @@ impl<'a> Uses<'a> {
             every(&mut all, Read::Stored(why));
         }
         match &s.op {
-            ArrayOp::Permute { .. } => {
-                if let Some(defaults) = all.first_mut() {
+            ArrayOp::Permute { target, .. } => {
+                let in_loop = self.holder[self.sites[by].block].map(|holder| &self.sites[holder].stmt.op);
+                let is_row = || Sums::of_index(target).are_row(target.body.results.get(1..).unwrap_or_default());
+                if let [defaults, xs, ..] = &mut all[..] {
                     defaults.1 = Read::Initial;
+                    // Recorded loops put arrays into rows without a kernel.
+                    if matches!(in_loop, Some(ArrayOp::While { .. })) && is_row() {
+                        xs.1 = Read::Stored("a loop puts it into a row");
+                    }
                 }
             }
             ArrayOp::Backpermute { index, .. } => {

@@ -56,6 +56,8 @@ pub(crate) struct Run<'a> {
     values: Vec<Option<Value>>,
     /// The arrays whose last use is the current step.
     dying: SmallVec<[ArrayId; 4]>,
+    /// How often each step of the plan was evaluated, since a loop around it last counted from zero.
+    evaluations: Vec<usize>,
     cx: Context<'a>,
 }
 
@@ -86,7 +88,8 @@ impl Names for View<'_> {
 
 /// Runs a plan on arguments.
 pub(crate) fn run(plan: &Plan, args: &[ArrayData], cx: Context<'_>) -> Result<Vec<ArrayData>, Error> {
-    let mut r = Run { plan, values: vec![None; plan.types.len()], dying: SmallVec::new(), cx };
+    let evaluations = vec![0; plan.steps.len()];
+    let mut r = Run { plan, values: vec![None; plan.types.len()], dying: SmallVec::new(), evaluations, cx };
     for (p, a) in plan.body.params.iter().zip(args) {
         r.values[p.index()] = Some(value_of(a));
     }
@@ -173,7 +176,11 @@ impl<'p> Run<'p> {
             at += 1;
         }
         needed.sort_unstable();
-        acc_core::grow_stack(|| needed.into_iter().try_for_each(|s| self.step(&plan.steps[s])))
+        let evaluate = |s: usize| {
+            self.evaluations[s] += 1;
+            self.step(&plan.steps[s])
+        };
+        acc_core::grow_stack(|| needed.into_iter().try_for_each(evaluate))
     }
 
     fn step(&mut self, s: &'p Step) -> Result<(), Error> {

@@ -44,26 +44,23 @@ impl<'p> Run<'p> {
         step: &'p BlockPlan,
         mut state: State,
     ) -> Result<State, Error> {
-        let mut launched = LAUNCHED_STEPS;
-        let (mut left, mut order) = (launched, None);
+        let (mut launched, mut left) = (LAUNCHED_STEPS, LAUNCHED_STEPS);
+        self.forget_evaluations(test, step);
         loop {
             self.cx.limits.check()?;
-            if left == 0 {
-                launched = launched.saturating_mul(2);
-                left = launched;
-                let order = order.get_or_insert_with(|| match self.cx.compile {
-                    Compile::Never => None,
-                    Compile::Now | Compile::Background => Order::of(self.plan, test, step),
-                });
-                match order {
-                    None => left = usize::MAX,
-                    Some(order) => match self.recorded(order, test, step, state)? {
+            if left == 0 && !matches!(self.cx.compile, Compile::Never) {
+                let always = |s: usize| self.evaluations[s] == launched;
+                if let Some(order) = Order::of(self.plan, test, step, &always) {
+                    match self.recorded(&order, test, step, state)? {
                         (end, true) => return Ok(end),
                         (after, false) => state = after,
-                    },
+                    }
                 }
+                launched = launched.saturating_mul(2);
+                left = launched;
+                self.forget_evaluations(test, step);
             }
-            left -= 1;
+            left = left.saturating_sub(1);
             self.enter(test, state.iter().cloned());
             let go = self.block(test, &[])?;
             self.leave(test);
@@ -75,6 +72,11 @@ impl<'p> Run<'p> {
             state = self.block(step, &[])?;
             self.leave(step);
         }
+    }
+
+    /// Counts the evaluations of a loop's steps from zero.
+    fn forget_evaluations(&mut self, test: &BlockPlan, step: &BlockPlan) {
+        test.steps.iter().chain(&step.steps).for_each(|&s| self.evaluations[s] = 0);
     }
 
     /// Goes on from a state with recorded steps; returns the state after them, and whether the loop is over.

@@ -44,9 +44,15 @@ impl<'p> Action<'p> {
 }
 
 impl<'p> Order<'p> {
-    /// None if steps of this loop are never recorded.
-    pub(super) fn of(plan: &'p Plan, test: &BlockPlan, step: &BlockPlan) -> Option<Order<'p>> {
-        let (test_steps, all) = (needed(plan, test)?, needed(plan, step)?);
+    /// None if steps of this loop are not recorded. `always` says of which steps it is known that those launched so far
+    /// evaluated them; that the others will is assumed.
+    pub(super) fn of(
+        plan: &'p Plan,
+        test: &BlockPlan,
+        step: &BlockPlan,
+        always: &dyn Fn(usize) -> bool,
+    ) -> Option<Order<'p>> {
+        let (test_steps, all) = (evaluated(plan, test, always)?, evaluated(plan, step, always)?);
         let mut order = Order { plan, test: test_steps, step: Vec::new(), rows: Vec::new(), varying: HashSet::new() };
         for &s in &all {
             match row_update(plan, step, s, &all) {
@@ -223,44 +229,18 @@ fn reads(s: &Step, a: ArrayId) -> bool {
         || match &s.work {
             Work::Array { op, closed, .. } => op.arrays().contains(&a) || closed.iter().any(in_closed),
             Work::Kernel { launch, parts } => {
-                launch.arrays.contains(&a)
+                let launches = [Some(launch), launch.epilogue.as_ref()];
+                launches.into_iter().flatten().any(|l| l.arrays.contains(&a))
                     || parts.iter().any(|p| p.needs.contains(&a) || p.closed.iter().any(in_closed))
             }
             Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => true,
         }
 }
 
-/// The steps that each evaluation of a block evaluates, in order; none if it may evaluate others.
-fn needed(plan: &Plan, b: &BlockPlan) -> Option<Vec<usize>> {
-    let own = |a: &ArrayId| plan.def.get(a.index()).copied().flatten().filter(|s| b.steps.contains(s));
-    let strict = b.steps.iter().zip(&b.strict).filter(|(_, strict)| **strict).map(|(&s, _)| s);
-    let mut open: Vec<usize> = strict.chain(b.results.iter().filter_map(own)).collect();
-    let mut needed = HashSet::new();
-    let mut reads: Vec<ArrayId> = Vec::new();
-    while let Some(s) = open.pop() {
-        if !needed.insert(s) {
-            continue;
-        }
-        let step = &plan.steps[s];
-        open.extend(step.needs.iter().filter_map(own));
-        let closed: &mut dyn Iterator<Item = &Closed> = match &step.work {
-            Work::Array { closed, .. } => &mut closed.iter(),
-            Work::Kernel { launch, parts } => {
-                for of in [Some(launch), launch.epilogue.as_ref()].into_iter().flatten() {
-                    open.extend(of.kernel.element.certain_reads().filter_map(|a| own(&a)));
-                }
-                open.extend(parts.iter().flat_map(|p| &p.needs).filter_map(own));
-                reads.extend(&launch.arrays);
-                &mut parts.iter().flat_map(|p| &p.closed)
-            }
-            Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => return None,
-        };
-        for c in closed {
-            if let Closed::Code(f) = c {
-                reads.extend(&f.code.bytecode.arrays);
-            }
-        }
-    }
-    let all = reads.iter().filter_map(own).all(|s| needed.contains(&s));
-    all.then(|| b.steps.iter().copied().filter(|s| needed.contains(s)).collect())
+/// The steps of a block that are always evaluated, in order; none if they read others, or others yield its results.
+fn evaluated(plan: &Plan, b: &BlockPlan, always: &dyn Fn(usize) -> bool) -> Option<Vec<usize>> {
+    let (evaluated, others): (Vec<usize>, Vec<usize>) = b.steps.iter().partition(|&&s| always(s));
+    let others: Vec<ArrayId> = others.iter().flat_map(|&s| &plan.steps[s].results).copied().collect();
+    let read = |a: &ArrayId| b.results.contains(a) || evaluated.iter().any(|&s| reads(&plan.steps[s], *a));
+    (!others.iter().any(read)).then_some(evaluated)
 }
