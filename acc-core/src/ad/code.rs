@@ -21,6 +21,8 @@ pub struct Code<D: Programs = Ir> {
     pub loc: Loc,
     /// Literals that are numbers other than 0 and the infinities, and whether they are 1.
     ordinary: HashMap<Val, bool>,
+    /// The reciprocals of values, of those written outside of regions inside.
+    reciprocals: HashMap<Val, Val>,
 }
 
 impl<D: Programs> Code<D> {
@@ -28,7 +30,7 @@ impl<D: Programs> Code<D> {
     pub fn new(params: impl IntoIterator<Item = ScalarType>, loc: &Loc) -> Code<D> {
         let types: Vec<ScalarType> = params.into_iter().collect();
         let params = (0..types.len() as u32).map(Val).collect();
-        Code { types, params, nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashMap::new() }
+        Code { types, params, nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashMap::new(), reciprocals: HashMap::new() }
     }
 
     /// A function of an index.
@@ -44,12 +46,13 @@ impl<D: Programs> Code<D> {
             nodes: vec![Vec::new()],
             loc: loc.clone(),
             ordinary: HashMap::new(),
+            reciprocals: HashMap::new(),
         }
     }
 
     /// Nodes in the making, of a function with these values so far.
     pub fn of_values(types: Vec<ScalarType>, loc: &Loc) -> Code<D> {
-        Code { types, params: Vec::new(), nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashMap::new() }
+        Code { types, params: Vec::new(), nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashMap::new(), reciprocals: HashMap::new() }
     }
 
     /// The nodes written.
@@ -109,6 +112,12 @@ impl<D: Programs> Code<D> {
             && is_ordinary(*l)
         {
             self.ordinary.insert(*v, *l == Lit::one(l.ty));
+        }
+        if let (ScalarOp::Prim(PrimOp::DivP, args), [v]) = (&node.op, &node.results[..])
+            && self.nodes.len() == 1
+            && self.is_one(&args[0])
+        {
+            self.reciprocals.insert(args[1], *v);
         }
         if let Some(nodes) = self.nodes.last_mut() {
             nodes.push(node);
@@ -363,6 +372,9 @@ impl<D: Programs> Arithmetic for Code<D> {
     }
     fn is_one(&self, x: &Val) -> bool {
         self.ordinary.get(x) == Some(&true)
+    }
+    fn reciprocal(&self, x: &Val) -> Option<Val> {
+        self.reciprocals.get(x).copied()
     }
 }
 

@@ -33,6 +33,10 @@ pub trait Arithmetic {
     fn is_one(&self, _: &Self::Value) -> bool {
         false
     }
+    /// One by this number, if that is computed already.
+    fn reciprocal(&self, _: &Self::Value) -> Option<Self::Value> {
+        None
+    }
 }
 
 /// The partial derivative of an operation by one of its operands.
@@ -130,7 +134,11 @@ pub fn partial<A: Arithmetic>(
             Partial::TimesSteep(c.two(P::DivP, &other, &square)?)
         }
         P::AbsP => Partial::Times(c.one(P::SignumP, x)?),
-        P::SqrtP => Partial::Over(c.two(P::AddP, y, y)?),
+        P::SqrtP => match c.a.reciprocal(y) {
+            // A product takes less time than another quotient.
+            Some(reciprocal) => Partial::TimesSteep(c.scaled(&reciprocal, 0.5)?),
+            None => Partial::Over(c.two(P::AddP, y, y)?),
+        },
         P::ExpP => Partial::Times(y.clone()),
         P::LnP => Partial::Over(x.clone()),
         P::Log2P => Partial::Over(c.scaled(x, std::f64::consts::LN_2)?),

@@ -30,6 +30,16 @@ pub(crate) fn comparison(f: &Fun, op: &ScalarOp) -> Option<(Comparison, Val, Val
     }
 }
 
+/// Adds a value to those that are true, and the values that are true where it is, by the operations that define them.
+pub(crate) fn add_conjuncts<'f>(f: &Fun, definition: &dyn Fn(Val) -> Option<&'f ScalarOp>, v: Val, all: &mut Vec<Val>) {
+    all.push(v);
+    if let Some(ScalarOp::Prim(PrimOp::AndP, both)) = definition(v)
+        && f.ty(v) == ScalarType::Bool
+    {
+        both.iter().for_each(|v| grow_stack(|| add_conjuncts(f, definition, *v, all)));
+    }
+}
+
 /// The function with these comparisons as truth values.
 pub(crate) fn decided(f: &Fun, known: &HashMap<Val, bool>) -> Fun {
     fn region(r: &Region, known: &HashMap<Val, bool>) -> Region {

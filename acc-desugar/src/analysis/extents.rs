@@ -100,6 +100,16 @@ impl Extents {
         &self.of[a.index()]
     }
 
+    /// Whether an extent is known to be no greater than another one.
+    pub(crate) fn is_at_most(&self, e: Extent, other: Extent) -> bool {
+        let parts = |e: Extent| match self.expr(e) {
+            Some(Expr::Min(of)) => of.clone(),
+            _ => vec![e],
+        };
+        let own = parts(e);
+        parts(other).iter().all(|part| own.contains(part))
+    }
+
     fn intern(&mut self, e: Expr) -> Extent {
         if let Some(&known) = self.interned.get(&e) {
             return known;

@@ -1,9 +1,8 @@
 //! Reads that the conditions of the branches around them keep in bounds.
 
-use super::comparison::{Comparison, comparison};
-use acc_core::data::ScalarType;
+use super::comparison::{Comparison, add_conjuncts, comparison};
 use acc_core::grow_stack;
-use acc_core::ir::{Fun, Node, PrimOp, Read, Region, ScalarOp, Val};
+use acc_core::ir::{Fun, Node, Read, Region, ScalarOp, Val};
 use std::collections::HashMap;
 
 /// Whether every read of a function is in a branch whose condition says that its index is in bounds.
@@ -36,21 +35,12 @@ impl Guards<'_> {
             ScalarOp::Index(read) => self.is_inside(read, known),
             ScalarOp::If { cond, then, else_ } => {
                 let mut taken = known.to_vec();
-                self.conjuncts(*cond, &mut taken);
+                let definition = |v: Val| self.nodes.get(&v).map(|n| &n.op);
+                add_conjuncts(self.f, &definition, *cond, &mut taken);
                 grow_stack(|| self.region(then, &taken) && self.region(else_, known))
             }
             op => op.regions().into_iter().all(|r| grow_stack(|| self.region(r, known))),
         })
-    }
-
-    /// Adds a value, and those that are true where it is.
-    fn conjuncts(&self, v: Val, known: &mut Vec<Val>) {
-        known.push(v);
-        if let Some(ScalarOp::Prim(PrimOp::AndP, both)) = self.nodes.get(&v).map(|n| &n.op)
-            && self.f.ty(v) == ScalarType::Bool
-        {
-            both.iter().for_each(|v| grow_stack(|| self.conjuncts(*v, known)));
-        }
     }
 
     fn is_inside(&self, read: &Read, known: &[Val]) -> bool {

@@ -10,7 +10,7 @@ use super::kernel::{Kernel, Kind, Reads, kind};
 use super::nested::nests;
 use super::selected::{Candidate, candidate};
 use super::sorted::positions;
-use super::total::{ending_statements, total_statements};
+use super::total::{ending_statements, needed_statements, total_statements};
 use super::uses::{By, Read, Uses};
 use super::{Fusion, Group, KERNEL_NODES, Note, What};
 use crate::analysis::contraction::Definitions;
@@ -46,6 +46,8 @@ struct Decider<'a> {
     total: Vec<bool>,
     /// Whether its evaluation ends.
     ends: Vec<bool>,
+    /// Whether its block's evaluation certainly needs it, unless it has no elements.
+    needed: Vec<bool>,
     /// By the result of the permute.
     compactions: HashMap<ArrayId, Compaction>,
     /// Arrays that nothing computes, for a compaction does without.
@@ -112,12 +114,13 @@ pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
         program: p,
         defs,
         total: total_statements(&uses, &extents),
-        extents,
         place: vec![Place::Apart; n],
         kernels: Vec::new(),
         reads: vec![BTreeMap::new(); n],
         again: vec![0; n],
         ends: ending_statements(&uses),
+        needed: needed_statements(&uses, &extents),
+        extents,
         notes,
         uses,
         compactions,
@@ -406,7 +409,7 @@ impl Decider<'_> {
             order: None,
             facts: Facts::default().with(facts(site.stmt), 1),
             demands: self.demands(k),
-            strict: site.strict,
+            needed: self.needed[k],
             total: self.total[k],
             scheduled: self.scheduled.get(&result).copied(),
             block: site.block,

@@ -92,8 +92,8 @@ pub(super) struct Kernel {
     pub facts: Facts,
     /// The arrays that it evaluates on demand, without end perhaps.
     pub demands: BTreeSet<ArrayId>,
-    /// Whether the block's evaluation certainly needs it.
-    pub strict: bool,
+    /// Whether the block's evaluation certainly needs it, unless it has no elements.
+    pub needed: bool,
     /// Whether it may be evaluated even if it is not needed: it ends, and without a fault.
     pub total: bool,
     /// The axes of the schedule that the program has for an array that it stores: no other kernel joins it then.
@@ -127,5 +127,5 @@ pub(super) fn kind(s: &Stmt) -> Option<Kind> {
 
 /// Whether two kernels may be evaluated together: both are certainly needed, or one is and the other does no harm.
 pub(super) fn together(a: &Kernel, b: &Kernel) -> bool {
-    (a.strict && (b.strict || b.total)) || (a.total && b.strict)
+    (a.needed && (b.needed || b.total)) || (a.total && b.needed)
 }

@@ -1,10 +1,12 @@
-//! Which statements may be evaluated though nothing needs them, and which end.
+//! Which statements may be evaluated though nothing needs them, which end, and which are needed where they have elements.
 
 use super::cost::facts;
 use super::uses::{Site, Uses};
+use crate::analysis::comparison::{Comparison, add_conjuncts, comparison};
 use crate::analysis::extents::Extents;
 use crate::analysis::total::is_total;
-use acc_core::ir::{ArrayId, Stmt, arrays_of_fun};
+use acc_core::ir::{ArrayId, ArrayOp, Fun, PrimOp, ScalarOp, Stmt, Val, arrays_needed, arrays_of_fun};
+use std::collections::HashSet;
 
 /// For each statement, whether something holds of it and of all it needs that is not needed anyway.
 fn with_all_it_needs(uses: &Uses<'_>, holds: impl Fn(&Stmt) -> bool) -> Vec<bool> {
@@ -28,4 +30,62 @@ pub(super) fn total_statements(uses: &Uses<'_>, extents: &Extents) -> Vec<bool> 
 /// For each statement, whether it and all it needs end, be it with a fault, or are needed anyway.
 pub(super) fn ending_statements(uses: &Uses<'_>) -> Vec<bool> {
     with_all_it_needs(uses, |s| s.op.blocks().is_empty() && !facts(s).loops)
+}
+
+/// For each statement, whether the evaluation of its block certainly needs it, unless it has no elements: there is nothing to
+/// evaluate then.
+pub(super) fn needed_statements(uses: &Uses<'_>, extents: &Extents) -> Vec<bool> {
+    let mut needed: Vec<bool> = uses.sites.iter().map(|site| site.strict).collect();
+    let mut read: HashSet<ArrayId> = HashSet::new();
+    for (k, Site { stmt, block, .. }) in uses.sites.iter().enumerate().rev() {
+        needed[k] |= stmt.results.iter().any(|r| read.contains(r));
+        if needed[k] {
+            let of_elements = arrays_of_elements(stmt, extents);
+            let here = |a: &ArrayId| uses.def[a.index()].is_some_and(|d| uses.sites[d].block == *block);
+            read.extend(arrays_needed(stmt).into_iter().chain(of_elements).filter(here));
+        }
+    }
+    needed
+}
+
+/// The arrays, read by the elements of a statement, that have no elements if the statement has none, and of which an element is
+/// certainly read otherwise.
+fn arrays_of_elements(s: &Stmt, extents: &Extents) -> Vec<ArrayId> {
+    let (ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. }, &[result]) = (&s.op, &s.results[..]) else {
+        return Vec::new();
+    };
+    let space = extents.of(result);
+    let is_empty_with = |a: &ArrayId| {
+        let own = extents.of(*a);
+        space.iter().all(|points| own.iter().any(|there| extents.is_at_most(*there, *points)))
+    };
+    let mut arrays: Vec<ArrayId> = Vec::new();
+    for n in &f.body.nodes {
+        match &n.op {
+            ScalarOp::Index(read) => arrays.push(read.array),
+            ScalarOp::If { cond, then, .. } => arrays.extend(then.nodes.iter().filter_map(|n| match &n.op {
+                ScalarOp::Index(read) => Some(read.array).filter(|a| holds_at_first_point(f, *cond, *a)),
+                _ => None,
+            })),
+            _ => {}
+        }
+    }
+    arrays.retain(is_empty_with);
+    arrays
+}
+
+/// Whether a condition holds at the first point of a space if an array has elements: it compares nothing but coordinates with the
+/// array's extents.
+fn holds_at_first_point(f: &Fun, cond: Val, a: ArrayId) -> bool {
+    let definition = |v: Val| f.body.definition(v).map(|n| &n.op);
+    let mut conjuncts = Vec::new();
+    add_conjuncts(f, &definition, cond, &mut conjuncts);
+    conjuncts.into_iter().all(|v| match definition(v) {
+        Some(ScalarOp::Prim(PrimOp::AndP, _)) => true,
+        Some(op) => comparison(f, op).is_some_and(|(how, i, end)| {
+            let is_extent = matches!(definition(end), Some(ScalarOp::Extent { array, .. }) if *array == a);
+            how == Comparison::Below && f.body.params.contains(&i) && is_extent
+        }),
+        None => false,
+    })
 }

@@ -39,6 +39,8 @@ pub(crate) struct Builder {
     const_of: HashMap<Lit, Val>,
     literal: HashMap<Val, Lit>,
     indices: HashMap<Val, Index>,
+    /// The operands of differences.
+    differences: HashMap<Val, [Val; 2]>,
     stack: Vec<Open>,
     regions: usize,
     done: HashMap<(Op, SmallVec<[ScalarType; 4]>), (usize, Vals)>,
@@ -75,6 +77,7 @@ impl Builder {
             const_of: HashMap::new(),
             literal: HashMap::new(),
             indices: HashMap::new(),
+            differences: HashMap::new(),
             stack: vec![Open { id: 0, nodes: Vec::new() }],
             regions: 1,
             done: HashMap::new(),
@@ -115,6 +118,7 @@ impl Builder {
 
     /// Emits a node; the types of its results.
     pub(crate) fn emit(&mut self, op: Op, types: &[ScalarType]) -> Vals {
+        let op = self.of_known_difference(op);
         let key = is_repeatable(&op).then(|| (op.clone(), SmallVec::from_slice(types)));
         if let Some((region, known)) = key.as_ref().and_then(|key| self.done.get(key))
             && self.is_open(*region)
@@ -129,6 +133,9 @@ impl Builder {
         {
             self.indices.insert(*r, index);
         }
+        if let (Op::Prim(PrimOp::SubP, v), [r]) = (&op, &results[..]) {
+            self.differences.insert(*r, [v[0], v[1]]);
+        }
         let node = Node { results: results.clone(), op, loc: self.loc.clone() };
         if let Some(top) = self.stack.last_mut() {
             top.nodes.push(node);
@@ -137,6 +144,25 @@ impl Builder {
             self.done.insert(key, (self.region(), results.clone()));
         }
         results
+    }
+
+    /// The square or the absolute value of a difference as that of the opposite one, if that is available: distances of two
+    /// points are computed once, whichever is subtracted. Both have the same bits.
+    fn of_known_difference(&self, op: Op) -> Op {
+        let x = match &op {
+            Op::Prim(PrimOp::MulP, v) if v[0] == v[1] => v[0],
+            Op::Prim(PrimOp::AbsP, v) if self.types[v[0].index()].is_float() => v[0],
+            _ => return op,
+        };
+        let opposite = self.differences.get(&x).and_then(|&[a, b]| {
+            let key = (Op::Prim(PrimOp::SubP, smallvec![b, a]), SmallVec::from_slice(&[self.types[x.index()]]));
+            let (_, known) = self.done.get(&key).filter(|(region, _)| self.is_open(*region))?;
+            known.first().copied().filter(|v| v.index() < x.index())
+        });
+        match (op, opposite) {
+            (Op::Prim(p, v), Some(opposite)) => Op::Prim(p, v.iter().map(|_| opposite).collect()),
+            (op, _) => op,
+        }
     }
 
     /// The number of the innermost region that is open.

@@ -315,12 +315,14 @@ impl<'a> Call<'a> {
         column: impl Fn(ArrayId, u32) -> Option<u64>,
     ) -> BoundCall<'a> {
         let args = self.args_of(part.positions.start, &part.along, memory);
+        let progress = Box::new(AtomicU64::new(0));
         let bound = self.code.args.iter().zip(args).map(|(arg, word)| match *arg {
             KernelArg::Column(a, leaf) => column(a, leaf).unwrap_or(word),
+            KernelArg::Progress => address(progress.as_ptr()),
             _ => word,
         });
         let args = bound.map(AtomicU64::new).collect();
-        BoundCall { code: self.code, entry: self.entry, args, limits: self.limits, part }
+        BoundCall { code: self.code, entry: self.entry, args, limits: self.limits, part, _progress: progress }
     }
 
     fn call(&self, args: &[u64], rows: Range<usize>, columns: Range<usize>) -> CallOutcome {
@@ -381,6 +383,8 @@ pub(crate) struct BoundCall<'a> {
     args: Box<[AtomicU64]>,
     limits: &'a RunLimits,
     part: Part,
+    /// Where a scatter counts the positions that it has combined: an argument is its address.
+    _progress: Box<AtomicU64>,
 }
 
 impl BoundCall<'_> {

@@ -64,11 +64,11 @@ impl Decider<'_> {
         a.block == b.block && small && ends(a, b) && ends(b, a) && self.uses.sites.len() <= MAX_STATEMENTS_FOR_SIBLINGS
     }
 
-    /// Makes kernels one that read the same array at their own points.
+    /// Makes kernels one that read each element of the same array once, mostly at their own points.
     pub(super) fn join_siblings(&mut self, reads: &BTreeMap<usize, Reads>) {
         let mut kernels: Vec<usize> = Vec::new();
         for (&root, r) in reads {
-            if r.point
+            if r.count() == 1
                 && let Some(number) = self.number(root)
                 && self.kernel(number).main.contains(&root)
                 && !kernels.contains(&number)
@@ -102,7 +102,7 @@ impl Decider<'_> {
             new.kind = new.kind.with(old.kind).unwrap_or(new.kind);
             new.facts = new.facts.with(old.facts, 1);
             new.demands.extend(old.demands);
-            new.strict |= old.strict;
+            new.needed |= old.needed;
             new.scheduled = new.scheduled.or(old.scheduled);
             new.total &= old.total;
             if new.epilogue.is_empty() {
@@ -132,7 +132,7 @@ impl Decider<'_> {
                     .filter(|(root, _)| after.members().any(|m| m == **root))
                     .all(|(root, r)| part.contains(root) && r.only_point())
             };
-            let alone = only && !fold.strict && !after.strict;
+            let alone = only && !fold.needed && !after.needed;
             if self.is_mixed(fold)
                 || !(alone || together(fold, after))
                 || !self.fit(fold, after)

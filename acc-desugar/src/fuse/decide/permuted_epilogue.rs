@@ -19,7 +19,7 @@ impl Decider<'_> {
         let plain = after.kind == Kind::Points && after.epilogue.is_empty();
         let extents = self.extents.of(self.result(k));
         let permuted: Vec<_> = order.iter().filter_map(|&axis| extents.get(axis).copied()).collect();
-        let needed = !scan.strict && !after.strict || together(scan, after);
+        let needed = !scan.needed && !after.needed || together(scan, after);
         if !alone
             || !plain
             || after.space != permuted

@@ -64,7 +64,7 @@ impl Decider<'_> {
 
     /// Why a kernel and what reads its results at its own points are not one.
     fn why_apart(&self, number: usize, own: &Kernel, reader: usize, after: &Kernel) -> &'static str {
-        if own.strict != after.strict || (own.strict && !together(own, after)) {
+        if own.needed != after.needed || (own.needed && !together(own, after)) {
             "what reads it may not be needed"
         } else if !self.fit(own, after) {
             "one kernel of both would be too large, or could lose a fault to a loop"

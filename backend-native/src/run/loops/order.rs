@@ -1,7 +1,7 @@
-//! Which loops may be recorded: those whose steps are known before they run, and are kernels that store their elements or fold
-//! rows, scalars, arrays that only have extents, and rows of arrays of the state.
+//! Which loops may be recorded: those whose steps are known before they run, and are kernels that store their elements, fold
+//! rows or scatter, scalars, arrays that only have extents, and rows of arrays of the state.
 
-use crate::kernel::{AxisKind, Bits, Body, Op, Output, RowUpdate, Sink};
+use crate::kernel::{AxisKind, Bits, Body, Initial, Op, Output, RowUpdate, Sink};
 use crate::lower::{BlockPlan, Materialization};
 use crate::prepare::{Closed, Launch, Part, Plan, Step, Work};
 use crate::run::kernel::Inits;
@@ -18,6 +18,8 @@ pub(super) struct Order<'p> {
     pub rows: Vec<(usize, RowUpdate)>,
     /// The arrays that differ between steps: parameters and results.
     varying: HashSet<ArrayId>,
+    /// What the test and the step yield.
+    yielded: HashSet<ArrayId>,
 }
 
 /// What a recorded step does.
@@ -29,9 +31,16 @@ pub(super) enum Action<'p> {
     /// Evaluates a kernel of one point.
     Scalars { body: &'p Body, results: Vec<ArrayId> },
     /// Launches a kernel, or the epilogue of one, with initial values of its results.
-    Launch { launch: &'p Launch, inits: Inits, results: Vec<ArrayId> },
+    Launch { launch: &'p Launch, inits: Inits, results: Vec<ArrayId>, target: Option<Target> },
     /// Gives the memory of one array to another.
     View { array: ArrayId, source: ArrayId },
+}
+
+/// The array that a scatter combines elements into.
+pub(super) struct Target {
+    pub array: ArrayId,
+    /// Whether nothing else needs the array, so that its memory becomes that of the result.
+    pub in_place: bool,
 }
 
 impl<'p> Action<'p> {
@@ -53,7 +62,8 @@ impl<'p> Order<'p> {
         always: &dyn Fn(usize) -> bool,
     ) -> Option<Order<'p>> {
         let (test_steps, all) = (evaluated(plan, test, always)?, evaluated(plan, step, always)?);
-        let mut order = Order { plan, test: test_steps, step: Vec::new(), rows: Vec::new(), varying: HashSet::new() };
+        let yielded = test.results.iter().chain(&step.results).copied().collect();
+        let mut order = Order { plan, test: test_steps, step: Vec::new(), rows: Vec::new(), varying: HashSet::new(), yielded };
         for &s in &all {
             match row_update(plan, step, s, &all) {
                 Some(row) => order.rows.push(row),
@@ -99,11 +109,12 @@ impl<'p> Order<'p> {
             }
             Work::Kernel { launch, parts } => {
                 let epilogue = launch.epilogue.as_ref().is_none_or(|e| stores(e) && !e.kernel.axes.is_empty());
-                (stores(launch) || folds(launch))
+                (stores(launch) || folds(launch) || target(launch).is_some())
                     && epilogue
                     && !launch.kernel.is_scheduled()
                     && launch.permuted.is_none()
                     && launch.packed.is_none()
+                    && launch.flag_positions.is_none()
                     && launch.flags.is_empty()
                     && parts.iter().flat_map(|p| &p.closed).all(|c| self.is_scalar(c))
             }
@@ -132,7 +143,8 @@ impl<'p> Order<'p> {
     pub(super) fn actions(&self, steps: &[usize], values: &[Option<Value>]) -> Option<Vec<Action<'p>>> {
         let plan = self.plan;
         let mut actions = Vec::new();
-        for step in steps.iter().map(|&s| &plan.steps[s]) {
+        for &s in steps {
+            let step = &plan.steps[s];
             match &step.work {
                 Work::Array { op, closed, materialization } => {
                     let &[array] = &step.results[..] else { return None };
@@ -152,17 +164,36 @@ impl<'p> Order<'p> {
                     }
                     let outputs = parts.iter().zip(&launch.kernel.outputs);
                     let inits = outputs.map(|(p, o)| initial(p, o, values)).collect::<Option<_>>()?;
-                    actions.push(Action::Launch { launch, inits, results });
+                    let target = target(launch).map(|array| Target { array, in_place: self.is_dead_after(s, array, steps) });
+                    actions.push(Action::Launch { launch, inits, results, target });
                     if let Some(launch) = &launch.epilogue {
                         let results = launch.kernel.outputs.iter().map(|o| o.result).collect::<Vec<_>>();
                         let inits = results.iter().map(|_| None).collect();
-                        actions.push(Action::Launch { launch, inits, results });
+                        actions.push(Action::Launch { launch, inits, results, target: None });
                     }
                 }
                 Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => return None,
             }
         }
         Some(actions)
+    }
+
+    /// Whether the memory of an array holds a result of these steps that nothing reads after one of them.
+    fn is_dead_after(&self, s: usize, array: ArrayId, steps: &[usize]) -> bool {
+        let is_kernel = |s: usize| matches!(self.plan.steps[s].work, Work::Kernel { .. });
+        let defined = self.plan.def[array.index()].is_some_and(|d| steps.contains(&d) && is_kernel(d));
+        let (before, after) = steps.split_at(steps.iter().position(|&other| other == s).unwrap_or(0));
+        let mut readers = after.iter().skip(1).chain(before.iter().filter(|&&other| !is_kernel(other)));
+        let own = match &self.plan.steps[s].work {
+            Work::Kernel { launch, .. } => launch.reads(array) || launch.epilogue.as_ref().is_some_and(|e| e.reads(array)),
+            Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => true,
+        };
+        let in_row = |(_, row): &(usize, RowUpdate)| row.source == array || row.row.arrays().contains(&array);
+        defined
+            && !own
+            && !self.yielded.contains(&array)
+            && !readers.any(|&other| reads(&self.plan.steps[other], array))
+            && !self.rows.iter().any(in_row)
     }
 
     /// Adds the closed functions of an array that differ between steps.
@@ -197,6 +228,14 @@ fn folds(launch: &Launch) -> bool {
     let Some((AxisKind::Reduction, outer)) = launch.kernel.axes.split_last() else { return false };
     outer.iter().all(|axis| *axis == AxisKind::Parallel)
         && launch.kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store | Sink::Fold { .. }))
+}
+
+/// The array that a launch combines elements into, if it does only that.
+fn target(launch: &Launch) -> Option<ArrayId> {
+    match &launch.kernel.outputs[..] {
+        [Output { sink: Sink::Scatter { initial: Initial::Array(array), .. }, .. }] => Some(*array),
+        _ => None,
+    }
 }
 
 /// The initial value of an output, if it has one; none of that if it cannot be evaluated.

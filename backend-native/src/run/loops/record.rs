@@ -5,14 +5,16 @@
 //! consists of that many *phases*.
 
 use super::State;
-use super::order::Action;
+use super::order::{Action, Target};
 use crate::buffer::AnyBuffer;
-use crate::kernel::{Bits, Body, RowUpdate};
-use crate::llvm::call::{BoundCall, column_address};
+use crate::kernel::{Bits, Body, RowUpdate, Sink};
+use crate::llvm::Variant;
+use crate::llvm::call::{BoundCall, Call, column_address};
 use crate::run::Value;
 use crate::run::elementwise::store::StoreCode;
 use crate::run::launch::{Columns, Context, Job, finish, pieces};
 use crate::run::rows::BatchedRows;
+use crate::run::scatter;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Axis, PrimOp};
 use smallvec::SmallVec;
@@ -23,6 +25,9 @@ const MAX_PHASES: usize = 8;
 /// Work from which on a launch of a recording is distributed over threads, in vectorised additions per lane: they meet within
 /// a microsecond.
 const MIN_PARALLEL_WORK: usize = 1 << 17;
+
+/// The most bytes that a step copies, for a scatter to combine elements into: that takes about as long as a launch.
+const MAX_COPIED_BYTES: usize = 1 << 15;
 
 /// Where the elements of an array are.
 #[derive(Clone, Debug)]
@@ -88,6 +93,8 @@ pub(super) enum Item<'a> {
     },
     /// Evaluates scalars into units.
     Scalars { body: &'a Body, units: SmallVec<[usize; 2]> },
+    /// Copies an array into a unit.
+    Copy { from: Place, to: usize },
     /// Computes the parts of arrays, one for each thread.
     Launch { parts: Vec<BoundCall<'a>>, is_parallel: bool, streams: bool },
 }
@@ -124,17 +131,22 @@ pub(super) struct Prepared<'a> {
 enum LaunchCode<'a> {
     Store(StoreCode<'a>),
     Fold(BatchedRows<'a>),
+    Scatter(Call<'a>),
 }
 
 impl<'a> Prepared<'a> {
     /// None if machine code is not ready, or is no plain loop nest over rows.
     pub(super) fn new(job: &'a Job<'a>) -> Option<Prepared<'a>> {
+        let points = job.extents.iter().product::<usize>();
+        let is_parallel = job.cx.threads.count() > 1 && points.saturating_mul(job.launch.cost) >= MIN_PARALLEL_WORK;
+        let is_scatter = job.launch.kernel.outputs.iter().any(|o| matches!(o.sink, Sink::Scatter { .. }));
         let code = match job.launch.kernel.folded() {
+            // Those of many points are distributed over threads when they are launched.
+            0 if is_scatter && is_parallel => return None,
+            0 if is_scatter => LaunchCode::Scatter(job.call(Variant::Scatter)?),
             0 => LaunchCode::Store(StoreCode::of(job)?),
             _ => LaunchCode::Fold(BatchedRows::unscheduled(job)?),
         };
-        let points = job.extents.iter().product::<usize>();
-        let is_parallel = job.cx.threads.count() > 1 && points.saturating_mul(job.launch.cost) >= MIN_PARALLEL_WORK;
         Some(Prepared { job, code, is_parallel })
     }
 }
@@ -198,9 +210,26 @@ impl<'a> Recorder<'a> {
                         places.extend(results.iter().copied().zip(taken.iter().map(|&k| Place::Unit(k))));
                         items.push(Item::Scalars { body, units: taken });
                     }
-                    Action::Launch { results, .. } => {
-                        let taken = self.take(units, &mut used, results)?;
-                        items.push(launch(launches.next()?, units, &taken, &places)?);
+                    Action::Launch { results, target, .. } => {
+                        let reused = match target {
+                            Some(Target { array, in_place: true }) => Some(self.place(&places, *array)?),
+                            Some(Target { in_place: false, .. }) | None => None,
+                        };
+                        let taken = match reused {
+                            Some(Place::Unit(unit)) => smallvec::smallvec![unit],
+                            Some(Place::Outer(_)) | None => self.take(units, &mut used, results)?,
+                        };
+                        if let (Some(target), &[to]) = (target, &taken[..]) {
+                            let from = self.place(&places, target.array)?;
+                            if !from.is(&Place::Unit(to)) {
+                                if units.get(to)?.bytes() > MAX_COPIED_BYTES {
+                                    return None;
+                                }
+                                items.push(Item::Copy { from, to });
+                            }
+                        }
+                        let shape = &self.values[results.first()?.index()].as_ref()?.shape;
+                        items.push(launch(launches.next()?, units, &taken, shape, &places)?);
                         places.extend(results.iter().copied().zip(taken.iter().map(|&k| Place::Unit(k))));
                     }
                     Action::View { array, source } => {
@@ -255,11 +284,12 @@ impl<'a> Recorder<'a> {
     }
 }
 
-/// The calls of a launch into units; none if its machine code cannot store there.
+/// The calls of a launch into units, the first one for an array of these extents; none if its machine code cannot store there.
 fn launch<'a>(
     prepared: &Prepared<'a>,
     units: &mut [Unit],
     into: &[usize],
+    shape: &[usize],
     places: &[(ArrayId, Place)],
 ) -> Option<Item<'a>> {
     let Prepared { job, code, is_parallel } = prepared;
@@ -271,6 +301,10 @@ fn launch<'a>(
     };
     let (parts, streams) = match code {
         LaunchCode::Fold(code) => (code.bind(&mut out, code.count().div_ceil(threads), column), false),
+        LaunchCode::Scatter(code) => {
+            let outs = out.iter_mut().flatten().map(|o| Some(o.as_out()));
+            (Some(vec![scatter::bound(job, code, shape, outs.collect(), column)]), false)
+        }
         LaunchCode::Store(code) => {
             let n: usize = job.extents.iter().product();
             let mut buffers: Vec<AnyBuffer> = out.iter_mut().flat_map(std::mem::take).collect();
@@ -306,6 +340,12 @@ fn arguments(items: &mut [Item<'_>]) {
                 }));
             }
         }
+    }
+}
+
+impl Unit {
+    fn bytes(&self) -> usize {
+        self.types.iter().map(|ty| ty.size() * self.len).sum()
     }
 }
 

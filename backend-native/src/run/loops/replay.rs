@@ -148,6 +148,16 @@ impl Phase<'_> {
                         }
                     }
                 }
+                Item::Copy { from, to } => {
+                    let Some(unit) = units.get_mut(*to) else { continue };
+                    let mut buffers = std::mem::take(&mut unit.buffers);
+                    for (leaf, buffer) in buffers.iter_mut().enumerate() {
+                        if let Some(from) = leaf_of(from, leaf, units) {
+                            lanes::copy(from, buffer.as_out());
+                        }
+                    }
+                    units[*to].buffers = buffers;
+                }
                 Item::Launch { .. } => match launch(first + number) {
                     CallOutcome::Done => {}
                     ended => return Err(Some(ended)),

@@ -3,10 +3,10 @@
 mod partition;
 mod privatized;
 
-use crate::buffer::AnyBuffer;
+use crate::buffer::{AnyBuffer, OutSlice};
 use crate::kernel::{Sink, Update};
 use crate::llvm::Variant;
-use crate::llvm::call::{Call, Memory, Part};
+use crate::llvm::call::{BoundCall, Call, Memory, Part};
 use crate::run::launch::{Columns, Context, Job, JobOutput, WORK_PER_CALL, finish, first_event};
 use crate::tile::access::load::out_of_bounds;
 use crate::tile::access::position;
@@ -14,6 +14,7 @@ use crate::tile::lanes;
 use crate::tile::machine::{Machine, Outcome, Space, Stop, event};
 use crate::tile::scatter::update;
 use acc_core::data::{ColumnSlice, ScalarType};
+use acc_core::ir::ArrayId;
 use smallvec::SmallVec;
 use std::ops::Range;
 
@@ -101,13 +102,26 @@ pub(super) fn run(
     let Some(call) = call else { return Ok(elements.start) };
     let mut outs: SmallVec<[_; 4]> = out.iter_mut().map(|o| Some(o.as_out())).collect();
     let mut memory = Memory { outs: &mut outs, target: shape, ..Memory::default() };
-    let part = Part {
-        most: WORK_PER_CALL / (job.launch.cost + 8),
-        ..Part::of(elements.clone(), job.extents.last().copied().unwrap_or(1))
-    };
-    let ended = call.run(part, &mut memory);
+    let ended = call.run(part(job, elements.clone()), &mut memory);
     let done = elements.start + memory.progress as usize;
     Ok(if job.is_done(ended)? { elements.end } else { done })
+}
+
+fn part(job: &Job<'_>, elements: Range<usize>) -> Part {
+    let most = WORK_PER_CALL / (job.launch.cost + 8);
+    Part { most, ..Part::of(elements, job.extents.last().copied().unwrap_or(1)) }
+}
+
+/// The call that combines all elements into memory of this shape, to be repeated; `column` is as for [`Call::bind`].
+pub(super) fn bound<'a>(
+    job: &Job<'_>,
+    call: &Call<'a>,
+    shape: &[usize],
+    mut outs: SmallVec<[Option<OutSlice<'_>>; 4]>,
+    column: impl Fn(ArrayId, u32) -> Option<u64>,
+) -> BoundCall<'a> {
+    let elements = 0..job.extents.iter().product();
+    call.bind(part(job, elements), &mut Memory { outs: &mut outs, target: shape, ..Memory::default() }, column)
 }
 
 /// Copies the initial array of a scatter.
