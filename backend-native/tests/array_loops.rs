@@ -71,6 +71,28 @@ const FOLDED: &str = "program(n: [0]i64, xs: [1]i64) {
   yield e, r
 }";
 
+/// Scatters into an array of the step, which nothing else reads, and into one of the state; a fold that some elements alone read.
+const SCATTERED: &str = "program(n: [0]i64, xs: [1]i64) {
+  k: [0]i64 = generate(shape: || (), f: || 0i64)
+  h: [1]i64 = generate(shape: || 8i64, f: |%i: i64| %i)
+  e: [0]i64, r: [1]i64, o: [1]i64 = awhile(k, xs, h, test: |a: [0]i64, b: [1]i64, c: [1]i64| {
+      go: [0]bool = map(a, f: |%a: i64| lt(%a, n[]))
+      yield go
+    },
+    step: |a: [0]i64, b: [1]i64, c: [1]i64| {
+      d: [0]i64 = map(a, f: |%a: i64| add(%a, 1i64))
+      s: [0]i64 = fold(b, f: |%x: i64, %y: i64| max(%x, %y), init: || -30i64)
+      f: [1]i64 = imap(b, f: |%i: i64, %x: i64| if gt(%i, 1i64) { yield sub(%x, s[]) } else { yield mul(%x, 3i64) })
+      t: [1]i64 = generate(shape: || 5i64, f: |%i: i64| mul(add(%i, a[]), 5i64))
+      g: [1]i64 = permute(t, into: f, combine: |%n: i64, %o: i64| sub(%n, %o),
+        target: |%i: i64| (1u8, rem(add(mul(%i, 7i64), a[]), extent(b, 0))))
+      q: [1]i64 = permute(t, into: c, combine: |%n: i64, %o: i64| add(%n, quot(%o, 2i64)),
+        target: |%i: i64| (1u8, rem(add(%i, a[]), 8i64)))
+      yield d, g, q
+    })
+  yield e, r, o
+}";
+
 fn numbers(n: usize) -> ArrayData {
     ints(&(0..n as i64).map(|k| k * 7 % 31 - 9).collect::<Vec<_>>())
 }
@@ -89,6 +111,8 @@ fn recorded_steps_neither_allocate_nor_launch() {
         (COUNTED, 2, 100_000),
         (FOLDED, 1, 4),
         (FOLDED, 2, 50_000),
+        (SCATTERED, 1, 4),
+        (SCATTERED, 2, 50_000),
     ] {
         let program = parse(text);
         let native = Native::with(Options::new().threads(threads).compile(backend_native::Compile::Now)).unwrap();
@@ -139,6 +163,19 @@ fn folds() {
     let _alone = alone();
     for (steps, elements) in [(0, 4), (3, 0), (12, 0), (12, 1), (12, 4), (30, 63), (30, 64), (12, 1000), (7, 70_000)] {
         all_agree(FOLDED, &[int(steps), numbers(elements)]);
+    }
+}
+
+#[test]
+fn scatters() {
+    let _alone = alone();
+    for (steps, elements) in [(0, 4), (3, 0), (12, 1), (30, 3), (30, 63), (12, 1000), (7, 70_000)] {
+        all_agree(SCATTERED, &[int(steps), numbers(elements)]);
+    }
+    // Beyond the end from step 36 on.
+    let faulting = SCATTERED.replace("rem(add(%i, a[]), 8i64)", "add(%i, quot(a[], 9i64))");
+    for steps in [35, 37, 60] {
+        all_agree(&faulting, &[int(steps), numbers(40)]);
     }
 }
 

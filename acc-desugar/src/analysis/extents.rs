@@ -31,6 +31,7 @@ enum Expr {
 }
 
 /// The extents of every array.
+#[derive(Clone)]
 pub(crate) struct Extents {
     interned: HashMap<Expr, Extent>,
     /// By number.
@@ -78,6 +79,9 @@ impl Extents {
         if let Some(extents) = found.map(ir::Extents::into_vec) {
             s.results.iter().for_each(|r| self.of[r.index()] = extents.clone());
         }
+        if let (ArrayOp::Check { xs, ok, .. }, [r]) = (&s.op, &s.results[..]) {
+            self.learn(*xs, ok, *r);
+        }
     }
 
     /// An array is known to have the extents of another one.
@@ -100,14 +104,13 @@ impl Extents {
         &self.of[a.index()]
     }
 
-    /// Whether an extent is known to be no greater than another one.
-    pub(crate) fn is_at_most(&self, e: Extent, other: Extent) -> bool {
-        let parts = |e: Extent| match self.expr(e) {
-            Some(Expr::Min(of)) => of.clone(),
-            _ => vec![e],
-        };
-        let own = parts(e);
-        parts(other).iter().all(|part| own.contains(part))
+    /// The axes of arrays of unknown extents whose least extent this is, if it is one.
+    pub(crate) fn sources(&self, e: Extent) -> Option<Vec<(ArrayId, usize)>> {
+        match self.expr(e)? {
+            Expr::Of(a, axis) => Some(vec![(*a, *axis)]),
+            Expr::Min(of) => of.iter().map(|e| self.sources(*e)).collect::<Option<Vec<_>>>().map(|all| all.concat()),
+            _ => None,
+        }
     }
 
     fn intern(&mut self, e: Expr) -> Extent {
@@ -124,9 +127,6 @@ impl Extents {
         for s in &b.stmts {
             s.op.blocks().into_iter().for_each(|b| acc_core::grow_stack(|| self.block(b)));
             self.note(s);
-            if let (ArrayOp::Check { xs, ok, .. }, [r]) = (&s.op, &s.results[..]) {
-                self.learn(*xs, ok, *r);
-            }
         }
     }
 

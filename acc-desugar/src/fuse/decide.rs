@@ -46,7 +46,7 @@ struct Decider<'a> {
     total: Vec<bool>,
     /// Whether its evaluation ends.
     ends: Vec<bool>,
-    /// Whether its block's evaluation certainly needs it, unless it has no elements.
+    /// Whether its block's evaluation certainly needs it, if the arrays that it is read for have elements.
     needed: Vec<bool>,
     /// By the result of the permute.
     compactions: HashMap<ArrayId, Compaction>,
@@ -119,7 +119,7 @@ pub(super) fn decide(p: &Program, limits: &RunLimits) -> Result<Fusion, Error> {
         reads: vec![BTreeMap::new(); n],
         again: vec![0; n],
         ends: ending_statements(&uses),
-        needed: needed_statements(&uses, &extents),
+        needed: needed_statements(&uses),
         extents,
         notes,
         uses,

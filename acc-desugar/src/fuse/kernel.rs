@@ -92,7 +92,7 @@ pub(super) struct Kernel {
     pub facts: Facts,
     /// The arrays that it evaluates on demand, without end perhaps.
     pub demands: BTreeSet<ArrayId>,
-    /// Whether the block's evaluation certainly needs it, unless it has no elements.
+    /// Whether the block's evaluation certainly needs it, if the arrays that it is read for have elements.
     pub needed: bool,
     /// Whether it may be evaluated even if it is not needed: it ends, and without a fault.
     pub total: bool,
@@ -125,7 +125,8 @@ pub(super) fn kind(s: &Stmt) -> Option<Kind> {
     }
 }
 
-/// Whether two kernels may be evaluated together: both are certainly needed, or one is and the other does no harm.
+/// Whether two kernels may be evaluated together: both are needed, or one is and the other does no harm. (Where one is not, for
+/// an array is empty, and faults, the program is evaluated again, statement by statement.)
 pub(super) fn together(a: &Kernel, b: &Kernel) -> bool {
     (a.needed && (b.needed || b.total)) || (a.total && b.needed)
 }

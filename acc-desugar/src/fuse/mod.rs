@@ -9,7 +9,7 @@
 //! |---|---|
 //! | how statements read arrays | `uses` |
 //! | what they cost, and whether they fault or loop | `cost` |
-//! | which statements end, and which without a fault | `total` |
+//! | which statements end, which without a fault, and which are needed | `total` |
 //! | which arrays have the same extents | `analysis::extents` |
 //! | which permutes keep elements in order | `compaction` |
 //! | which folds of folds are one | `nested` |
@@ -28,11 +28,12 @@
 //!    and is computed `r` times is inlined if `c * (r - 1)`, with the same of the consumers it is inlined into, is at
 //!    most [`STORE`]. It is computed once at each kernel's own points, however many statements read it there. A gather
 //!    counts as [`GATHER`], a new axis, and a read inside of a loop, as [`COPIES`], a window as its extent.
-//! 3. *Siblings* over one index space that read an array at their own point become one kernel, with what they read, if
-//!    every evaluation of the block needs one of them, the others are needed too or end without a fault, and none depends
-//!    on another in any other way.
-//! 4. *Barriers.* What a barrier, a sort, a view, a foreign function, a loop or a conditional takes, and what a block
-//!    yields, is stored.
+//! 3. *Siblings* over one index space that read each element of an array once, mostly at their own points, become one kernel,
+//!    with what they read, if every evaluation of the block needs one of them, the others are needed too or end without a
+//!    fault, and none depends on another in any other way. What is read behind a comparison of coordinates with its own
+//!    extents alone counts as needed.
+//! 4. *Barriers.* What a barrier, a sort, a view, a foreign function, a loop or a conditional takes, what a loop puts into a
+//!    row of an array, and what a block yields, is stored.
 //! 5. *Faults.* What may fault does not join what comes after it and may not end, nor what then evaluates an array on
 //!    demand that may not end: its fault could be lost. (Which of several faults is the first is for the executor to find
 //!    out, without fusion.)

@@ -32,33 +32,24 @@ pub(super) fn ending_statements(uses: &Uses<'_>) -> Vec<bool> {
     with_all_it_needs(uses, |s| s.op.blocks().is_empty() && !facts(s).loops)
 }
 
-/// For each statement, whether the evaluation of its block certainly needs it, unless it has no elements: there is nothing to
-/// evaluate then.
-pub(super) fn needed_statements(uses: &Uses<'_>, extents: &Extents) -> Vec<bool> {
+/// For each statement, whether the evaluation of its block certainly needs it, if the arrays that it is read for have elements.
+pub(super) fn needed_statements(uses: &Uses<'_>) -> Vec<bool> {
     let mut needed: Vec<bool> = uses.sites.iter().map(|site| site.strict).collect();
     let mut read: HashSet<ArrayId> = HashSet::new();
     for (k, Site { stmt, block, .. }) in uses.sites.iter().enumerate().rev() {
         needed[k] |= stmt.results.iter().any(|r| read.contains(r));
         if needed[k] {
-            let of_elements = arrays_of_elements(stmt, extents);
             let here = |a: &ArrayId| uses.def[a.index()].is_some_and(|d| uses.sites[d].block == *block);
-            read.extend(arrays_needed(stmt).into_iter().chain(of_elements).filter(here));
+            read.extend(arrays_needed(stmt).into_iter().chain(arrays_of_elements(stmt)).filter(here));
         }
     }
     needed
 }
 
-/// The arrays, read by the elements of a statement, that have no elements if the statement has none, and of which an element is
-/// certainly read otherwise.
-fn arrays_of_elements(s: &Stmt, extents: &Extents) -> Vec<ArrayId> {
-    let (ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. }, &[result]) = (&s.op, &s.results[..]) else {
-        return Vec::new();
-    };
-    let space = extents.of(result);
-    let is_empty_with = |a: &ArrayId| {
-        let own = extents.of(*a);
-        space.iter().all(|points| own.iter().any(|there| extents.is_at_most(*there, *points)))
-    };
+/// The arrays that some element of a statement certainly reads, if both have elements: outside of branches, or where nothing but
+/// coordinates are compared with the array's extents, which holds at the first point.
+fn arrays_of_elements(s: &Stmt) -> Vec<ArrayId> {
+    let (ArrayOp::Generate { f, .. } | ArrayOp::Map { f, .. }) = &s.op else { return Vec::new() };
     let mut arrays: Vec<ArrayId> = Vec::new();
     for n in &f.body.nodes {
         match &n.op {
@@ -70,12 +61,10 @@ fn arrays_of_elements(s: &Stmt, extents: &Extents) -> Vec<ArrayId> {
             _ => {}
         }
     }
-    arrays.retain(is_empty_with);
     arrays
 }
 
-/// Whether a condition holds at the first point of a space if an array has elements: it compares nothing but coordinates with the
-/// array's extents.
+/// Whether a condition compares nothing but coordinates, with the extents of an array.
 fn holds_at_first_point(f: &Fun, cond: Val, a: ArrayId) -> bool {
     let definition = |v: Val| f.body.definition(v).map(|n| &n.op);
     let mut conjuncts = Vec::new();

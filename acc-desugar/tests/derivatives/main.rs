@@ -8,8 +8,8 @@ mod support;
 use acc_core::ad::derivative_of;
 use acc_core::data::{ArrayData, Prim, ScalarType};
 use acc_core::ir::Mode;
-use acc_core::text;
-use support::{check, check_with, expanded};
+use acc_core::{Executor, Interpreter, RunLimits, text};
+use support::{EQUAL_EXTENTS, Numbers, check, check_with, expanded, near, run};
 
 #[test]
 fn element_wise() {
@@ -457,4 +457,29 @@ fn loops_of_scalars_that_read() {
          } else { yield mul(%x, c[0i64]) }) yield y }",
         &[&[6], &[4]],
     );
+}
+
+/// Arrays that are combined are assumed to have the same extents: no adjoint is padded with zeros then. A check holds that.
+#[test]
+fn equal_extents_are_assumed_and_checked() {
+    let source = "program(x: [1]f64, y: [1]f64, z: [1]f64) {
+        s: [1]f64 = zip_with(x, y, z, f: |%x: f64, %y: f64, %z: f64| mul(%x, mul(%y, %z)))
+        t: [0]f64 = fold(s, f: |%a: f64, %b: f64| add(%a, %b), init: || 0.0f64)
+        yield t
+      }";
+    let derivative = derivative_of(&text::parse("p.acc", source).unwrap(), Mode::Reverse);
+    let made = expanded(&derivative);
+    let text = format!("{made}");
+    assert_eq!((text.matches(" = check(").count(), text.matches("if ").count()), (2, 0), "{text}");
+    let args = |lengths: [usize; 3]| -> Vec<ArrayData> {
+        let mut numbers = Numbers(5);
+        let shapes = lengths.map(|n| vec![n]).into_iter().chain([vec![]]);
+        shapes.map(|shape| numbers.array(&shape, &ScalarType::F64.into())).collect()
+    };
+    let attempt = |lengths| Interpreter::new().run_untyped(&made.clone().into(), &args(lengths), &RunLimits::none());
+    let equal = attempt([4, 4, 4]).unwrap();
+    assert!(equal.iter().zip(run(&derivative, &args([4, 4, 4]))).all(|(a, b)| near(a, &b)));
+    for lengths in [[3, 4, 4], [4, 3, 4], [4, 4, 5]] {
+        assert!(attempt(lengths).unwrap_err().to_string().starts_with(EQUAL_EXTENTS));
+    }
 }

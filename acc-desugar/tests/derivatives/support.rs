@@ -35,6 +35,19 @@ pub fn run(p: &Program, args: &[ArrayData]) -> Vec<ArrayData> {
     result.unwrap_or_else(|e| panic!("{e}\n{p:#}"))
 }
 
+/// What derivatives give where executors try those first that assume equal extents: their results, or else, if extents are other
+/// ones, these of the exact derivatives.
+fn run_or(p: &Program, args: &[ArrayData], exact: Vec<ArrayData>) -> Vec<ArrayData> {
+    let result = Interpreter::new().run_untyped(&p.clone().into(), args, &RunLimits::none());
+    match result {
+        Err(e) if e.to_string().starts_with(EQUAL_EXTENTS) => exact,
+        result => result.unwrap_or_else(|e| panic!("{e}\n{p:#}")),
+    }
+}
+
+/// How the fault of an assumption begins.
+pub const EQUAL_EXTENTS: &str = "arrays that a function combines have other extents than each other";
+
 /// Numbers that look random, between -1 and 1, or small integers.
 pub struct Numbers(pub u64);
 
@@ -99,7 +112,7 @@ pub fn check(source: &str, args: &[ArrayData]) {
         let mut got = Vec::new();
         for passes in [NATIVE_EXACT, NATIVE] {
             let made = expanded_by(passes, &derivative, KEPT_STATES);
-            got = run(&made, &all);
+            got = if got.is_empty() { run(&made, &all) } else { run_or(&made, &all, got) };
             let same = want.iter().zip(&got).all(|(a, b)| near(a, b));
             assert!(same, "{mode:?} of\n{p:#}\nis\n{want:#?}\nand not\n{got:#?}\nof\n{made:#}");
         }
@@ -109,9 +122,10 @@ pub fn check(source: &str, args: &[ArrayData]) {
         let more = tangents(&all, &mut numbers);
         let all: Vec<ArrayData> = all.into_iter().chain(more).collect();
         let want = run(&second, &all);
+        let mut got = Vec::new();
         for passes in [NATIVE_EXACT, NATIVE] {
             let made = expanded_by(passes, &second, KEPT_STATES);
-            let got = run(&made, &all);
+            got = if got.is_empty() { run(&made, &all) } else { run_or(&made, &all, got) };
             let same = want.iter().zip(&got).all(|(a, b)| near(a, b));
             assert!(same, "Forward of {mode:?} of\n{p:#}\nis\n{want:#?}\nand not\n{got:#?}\nof\n{made:#}");
         }

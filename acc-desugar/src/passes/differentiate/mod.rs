@@ -10,6 +10,7 @@
 //!
 //! The interpreter computes derivatives of the program as it was written, by jets: the two must agree.
 
+mod assumed;
 mod dual;
 mod extents;
 mod indices;
@@ -30,6 +31,7 @@ use acc_core::{Error, grow_stack};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
+use assumed::{Equal, equal_axes, with_equal_extents};
 use writer::Writer;
 
 /// Expands all derivatives.
@@ -129,15 +131,11 @@ impl Expander<'_> {
             self.w.stmts.push(Stmt { results: s.results.clone(), op, loc: s.loc.clone() });
             return Ok(());
         };
-        // The parameters stay arrays of their own: the function may read the point's arrays, too, as constants.
-        for (p, x) in f.params.iter().zip(&at) {
-            let c = self.w.code(self.w.elt(*x).leaves());
-            let same = c.params();
-            let op = ArrayOp::Map { xs: vec![*x], f: c.done(same), indexed: false };
-            self.w.stmts.push(Stmt { results: [*p].into_iter().collect(), op, loc: s.loc.clone() });
-        }
         // An adjoint that is 0 at the point may have tangents that are not.
         self.w.exact = self.exact && self.derivatives == 0;
+        let assumes = mode == Mode::Reverse && !self.exact && self.w.histories;
+        let equal = if assumes { equal_axes(&self.w, &f) } else { Equal::new() };
+        let f = with_equal_extents(&mut self.w, f, &at, &equal);
         let inside = |e: Error| e.during(s.operation(), &s.loc);
         let results = match mode {
             Mode::Forward => {

@@ -88,6 +88,12 @@ impl<'a> Writer<'a> {
         result
     }
 
+    /// A statement of results that are there already.
+    pub(super) fn push(&mut self, s: Stmt) {
+        self.extents.note(&s);
+        self.stmts.push(s);
+    }
+
     /// The same, by rank and element type.
     pub(super) fn stmt(&mut self, rank: usize, elt: EltType, op: ArrayOp) -> ArrayId {
         self.add(ArrayType { rank, elt }, op)

@@ -7,6 +7,7 @@
 
 mod adjoint;
 mod control;
+mod factors;
 mod folds;
 mod lanes;
 mod loops;
@@ -120,7 +121,11 @@ impl Reverse<'_, '_> {
             ArrayOp::Backpermute { xs, shape: _, index } => self.backpermute(s, *xs, index, by),
             ArrayOp::Reshape { xs, shape: _ } => {
                 let shape = self.w.extents_of(*xs);
-                self.contribute_like(*xs, ArrayOp::Reshape { xs: by, shape });
+                let op = match self.uniform_element(by, self.w.rank(*xs)) {
+                    Some(f) => ArrayOp::Generate { shape, f },
+                    None => ArrayOp::Reshape { xs: by, shape },
+                };
+                self.contribute_like(*xs, op);
                 Ok(())
             }
             ArrayOp::Replicate { xs, axes, extents: _ } => {
@@ -144,6 +149,25 @@ impl Reverse<'_, '_> {
                 }
             },
         }
+    }
+
+    /// The element of an array that was written as the same one at all indices, as a function of an index of this rank.
+    fn uniform_element(&self, a: ArrayId, rank: usize) -> Option<Fun> {
+        let stmt = self.w.stmts.iter().rev().find(|s| s.results.contains(&a))?;
+        let ArrayOp::Generate { f, .. } = &stmt.op else { return None };
+        let index = &f.body.params;
+        let mut is_read = index.iter().any(|p| f.body.results.contains(p));
+        f.body.visit(0, &mut |n, _| {
+            let inner = n.op.regions().into_iter().flat_map(|r| r.results.clone());
+            is_read |= n.op.operands().into_iter().chain(inner).any(|v| index.contains(&v));
+        });
+        if is_read {
+            return None;
+        }
+        let mut c: Code = Code::of_index(rank, &self.w.loc);
+        let zero = c.int(0);
+        let results = c.inline(f, &vec![zero; f.body.params.len()]);
+        Some(c.done(results))
     }
 
     /// Adds what an operation yields to the adjoint of an array.

@@ -19,7 +19,7 @@ impl Reverse<'_, '_> {
 
     pub(super) fn replicate(&mut self, xs: ArrayId, axes: &[Axis], by: ArrayId) {
         let kept: Vec<usize> = (0..axes.len()).filter(|k| axes[*k] == Axis::All).collect();
-        let adjoint = self.fold_axes(by, &kept);
+        let adjoint = self.sum_of_products(by, &kept);
         self.contribute_points(xs, adjoint);
     }
 
