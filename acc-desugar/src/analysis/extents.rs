@@ -79,8 +79,8 @@ impl Extents {
         if let Some(extents) = found.map(ir::Extents::into_vec) {
             s.results.iter().for_each(|r| self.of[r.index()] = extents.clone());
         }
-        if let (ArrayOp::Check { xs, ok, .. }, [r]) = (&s.op, &s.results[..]) {
-            self.learn(*xs, ok, *r);
+        if let (ArrayOp::Check { ok, .. }, [r]) = (&s.op, &s.results[..]) {
+            self.learn(ok, *r);
         }
     }
 
@@ -130,9 +130,8 @@ impl Extents {
         }
     }
 
-    /// What is checked holds wherever there is an element of the result: the extents of an array that must be those of another
-    /// one are those.
-    fn learn(&mut self, checked: ArrayId, ok: &Fun, result: ArrayId) {
+    /// What is checked holds wherever there is an element of the result: extents that must be those of another array are those.
+    fn learn(&mut self, ok: &Fun, result: ArrayId) {
         let defined = |v: Val| ok.body.definition(v).map(|n| &n.op);
         let mut conjuncts: Vec<Val> = ok.body.results.clone();
         while let Some(v) = conjuncts.pop() {
@@ -143,12 +142,17 @@ impl Extents {
                     PrimOp::EqP,
                     &[Some(ScalarOp::Extent { array: a, axis: i }), Some(ScalarOp::Extent { array: b, axis: j })],
                 ) => {
-                    for (own, axis, other, at) in [(a, i, b, j), (b, j, a, i)] {
-                        let known = self.of(*other).get(*at as usize).copied().filter(|_| *own == checked);
-                        if let (Some(known), Some(own)) = (known, self.of[result.index()].get_mut(*axis as usize)) {
-                            *own = known;
-                        }
-                    }
+                    let [Some(one), Some(two)] = [(a, i), (b, j)].map(|(a, i)| self.of(*a).get(*i as usize).copied()) else {
+                        continue;
+                    };
+                    let own = &mut self.of[result.index()];
+                    let equal = match [one, two].map(|n| own.contains(&n)) {
+                        [true, true] => one.min(two),
+                        [true, false] => two,
+                        [false, true] => one,
+                        [false, false] => continue,
+                    };
+                    own.iter_mut().filter(|n| [one, two].contains(n)).for_each(|n| *n = equal);
                 }
                 _ => {}
             }

@@ -57,15 +57,30 @@ impl Plan {
     fn verify_lifetimes(&self, b: &BlockPlan) -> Result<(), Broken> {
         let mut used: HashSet<ArrayId> = b.results.iter().copied().collect();
         for (&k, _) in b.steps.iter().zip(&b.strict).filter(|(_, strict)| !**strict) {
-            self.steps[k].uses(self, &mut used);
+            used.extend(self.used_by(k));
         }
         for ((&k, dead), last) in b.steps.iter().zip(&b.dead).zip(&b.last).rev() {
             if let Some(a) = dead.iter().chain(last).find(|a| !used.insert(**a)) {
-                return Err(format!("N3: {a} is used after step {k}, which frees it, or freed twice"));
+                let others = b.steps.iter().filter(|other| self.used_by(**other).contains(a));
+                let others: Vec<String> = others.map(|&k| format!("{k} (`{}`)", self.steps[k].op)).collect();
+                return Err(format!(
+                    "N3: step {k} frees {a}, which is freed twice or used later: by {}",
+                    others.join(", ")
+                ));
             }
-            self.steps[k].uses(self, &mut used);
+            used.extend(self.used_by(k));
         }
         Ok(())
+    }
+
+    /// The arrays of others that the evaluation of a step may read.
+    fn used_by(&self, k: usize) -> HashSet<ArrayId> {
+        let mut used = HashSet::new();
+        self.steps[k].uses(self, &mut used);
+        self.steps[k].results.iter().for_each(|r| {
+            used.remove(r);
+        });
+        used
     }
 }
 
