@@ -30,7 +30,14 @@ impl<D: Programs> Code<D> {
     pub fn new(params: impl IntoIterator<Item = ScalarType>, loc: &Loc) -> Code<D> {
         let types: Vec<ScalarType> = params.into_iter().collect();
         let params = (0..types.len() as u32).map(Val).collect();
-        Code { types, params, nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashMap::new(), reciprocals: HashMap::new() }
+        Code {
+            types,
+            params,
+            nodes: vec![Vec::new()],
+            loc: loc.clone(),
+            ordinary: HashMap::new(),
+            reciprocals: HashMap::new(),
+        }
     }
 
     /// A function of an index.
@@ -52,7 +59,14 @@ impl<D: Programs> Code<D> {
 
     /// Nodes in the making, of a function with these values so far.
     pub fn of_values(types: Vec<ScalarType>, loc: &Loc) -> Code<D> {
-        Code { types, params: Vec::new(), nodes: vec![Vec::new()], loc: loc.clone(), ordinary: HashMap::new(), reciprocals: HashMap::new() }
+        Code {
+            types,
+            params: Vec::new(),
+            nodes: vec![Vec::new()],
+            loc: loc.clone(),
+            ordinary: HashMap::new(),
+            reciprocals: HashMap::new(),
+        }
     }
 
     /// The nodes written.

@@ -142,7 +142,8 @@ impl Extents {
                     PrimOp::EqP,
                     &[Some(ScalarOp::Extent { array: a, axis: i }), Some(ScalarOp::Extent { array: b, axis: j })],
                 ) => {
-                    let [Some(one), Some(two)] = [(a, i), (b, j)].map(|(a, i)| self.of(*a).get(*i as usize).copied()) else {
+                    let [Some(one), Some(two)] = [(a, i), (b, j)].map(|(a, i)| self.of(*a).get(*i as usize).copied())
+                    else {
                         continue;
                     };
                     let own = &mut self.of[result.index()];

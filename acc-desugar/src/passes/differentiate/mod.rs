@@ -28,10 +28,10 @@ use acc_core::ir::{
     ArrayId, ArrayOp, Block, Closed, Fun, Ir, Mapper, Mode, Program, Stmt, arrays_needed, arrays_on_demand,
 };
 use acc_core::{Error, grow_stack};
+use assumed::{Equal, equal_axes, with_equal_extents};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
-use assumed::{Equal, equal_axes, with_equal_extents};
 use writer::Writer;
 
 /// Expands all derivatives.

@@ -63,7 +63,8 @@ impl<'p> Order<'p> {
     ) -> Option<Order<'p>> {
         let (test_steps, all) = (evaluated(plan, test, always)?, evaluated(plan, step, always)?);
         let yielded = test.results.iter().chain(&step.results).copied().collect();
-        let mut order = Order { plan, test: test_steps, step: Vec::new(), rows: Vec::new(), varying: HashSet::new(), yielded };
+        let mut order =
+            Order { plan, test: test_steps, step: Vec::new(), rows: Vec::new(), varying: HashSet::new(), yielded };
         for &s in &all {
             match row_update(plan, step, s, &all) {
                 Some(row) => order.rows.push(row),
@@ -164,7 +165,8 @@ impl<'p> Order<'p> {
                     }
                     let outputs = parts.iter().zip(&launch.kernel.outputs);
                     let inits = outputs.map(|(p, o)| initial(p, o, values)).collect::<Option<_>>()?;
-                    let target = target(launch).map(|array| Target { array, in_place: self.is_dead_after(s, array, steps) });
+                    let target =
+                        target(launch).map(|array| Target { array, in_place: self.is_dead_after(s, array, steps) });
                     actions.push(Action::Launch { launch, inits, results, target });
                     if let Some(launch) = &launch.epilogue {
                         let results = launch.kernel.outputs.iter().map(|o| o.result).collect::<Vec<_>>();
@@ -185,7 +187,9 @@ impl<'p> Order<'p> {
         let (before, after) = steps.split_at(steps.iter().position(|&other| other == s).unwrap_or(0));
         let mut readers = after.iter().skip(1).chain(before.iter().filter(|&&other| !is_kernel(other)));
         let own = match &self.plan.steps[s].work {
-            Work::Kernel { launch, .. } => launch.reads(array) || launch.epilogue.as_ref().is_some_and(|e| e.reads(array)),
+            Work::Kernel { launch, .. } => {
+                launch.reads(array) || launch.epilogue.as_ref().is_some_and(|e| e.reads(array))
+            }
             Work::Array { .. } | Work::If { .. } | Work::While { .. } | Work::Foreign { .. } => true,
         };
         let in_row = |(_, row): &(usize, RowUpdate)| row.source == array || row.row.arrays().contains(&array);
