@@ -79,9 +79,6 @@ impl Extents {
         if let Some(extents) = found.map(ir::Extents::into_vec) {
             s.results.iter().for_each(|r| self.of[r.index()] = extents.clone());
         }
-        if let (ArrayOp::Check { ok, .. }, [r]) = (&s.op, &s.results[..]) {
-            self.learn(ok, *r);
-        }
     }
 
     /// An array is known to have the extents of another one.
@@ -127,11 +124,13 @@ impl Extents {
         for s in &b.stmts {
             s.op.blocks().into_iter().for_each(|b| acc_core::grow_stack(|| self.block(b)));
             self.note(s);
+            self.learn(s);
         }
     }
 
     /// What is checked holds wherever there is an element of the result: extents that must be those of another array are those.
-    fn learn(&mut self, ok: &Fun, result: ArrayId) {
+    pub(crate) fn learn(&mut self, s: &Stmt) {
+        let (ArrayOp::Check { ok, .. }, &[result]) = (&s.op, &s.results[..]) else { return };
         let defined = |v: Val| ok.body.definition(v).map(|n| &n.op);
         let mut conjuncts: Vec<Val> = ok.body.results.clone();
         while let Some(v) = conjuncts.pop() {

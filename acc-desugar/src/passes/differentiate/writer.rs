@@ -88,9 +88,10 @@ impl<'a> Writer<'a> {
         result
     }
 
-    /// A statement of results that are there already.
+    /// A statement of results that are there already. What it checks is known of them.
     pub(super) fn push(&mut self, s: Stmt) {
         self.extents.note(&s);
+        self.extents.learn(&s);
         self.stmts.push(s);
     }
 
