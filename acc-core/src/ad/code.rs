@@ -30,14 +30,7 @@ impl<D: Programs> Code<D> {
     pub fn new(params: impl IntoIterator<Item = ScalarType>, loc: &Loc) -> Code<D> {
         let types: Vec<ScalarType> = params.into_iter().collect();
         let params = (0..types.len() as u32).map(Val).collect();
-        Code {
-            types,
-            params,
-            nodes: vec![Vec::new()],
-            loc: loc.clone(),
-            ordinary: HashMap::new(),
-            reciprocals: HashMap::new(),
-        }
+        Code { params, ..Code::of_values(types, loc) }
     }
 
     /// A function of an index.
@@ -47,14 +40,7 @@ impl<D: Programs> Code<D> {
 
     /// A function in the making with the values of this one, of which no node is written yet.
     pub fn of_function(f: &Fun<D>, loc: &Loc) -> Code<D> {
-        Code {
-            types: f.types.clone(),
-            params: f.body.params.clone(),
-            nodes: vec![Vec::new()],
-            loc: loc.clone(),
-            ordinary: HashMap::new(),
-            reciprocals: HashMap::new(),
-        }
+        Code { params: f.body.params.clone(), ..Code::of_values(f.types.clone(), loc) }
     }
 
     /// Nodes in the making, of a function with these values so far.

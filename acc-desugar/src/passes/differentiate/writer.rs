@@ -79,6 +79,11 @@ impl<'a> Writer<'a> {
         arrays.iter().map(|a| self.array(self.ty(*a).clone())).collect()
     }
 
+    /// The statement of the block at hand that defines an array, if one is written so far.
+    pub(super) fn definition(&self, a: ArrayId) -> Option<&Stmt> {
+        self.stmts.iter().rev().find(|s| s.results.contains(&a))
+    }
+
     /// A statement with one result.
     pub(super) fn add(&mut self, ty: ArrayType, op: ArrayOp) -> ArrayId {
         let result = self.array(ty);

@@ -51,7 +51,7 @@ impl Place {
 /// Memory for an array.
 pub(super) struct Unit {
     types: SmallVec<[ScalarType; 2]>,
-    len: usize,
+    pub len: usize,
     pub buffers: Vec<AnyBuffer>,
 }
 
@@ -211,23 +211,10 @@ impl<'a> Recorder<'a> {
                         items.push(Item::Scalars { body, units: taken });
                     }
                     Action::Launch { results, target, .. } => {
-                        let reused = match target {
-                            Some(Target { array, in_place: true }) => Some(self.place(&places, *array)?),
-                            Some(Target { in_place: false, .. }) | None => None,
+                        let taken = match target {
+                            None => self.take(units, &mut used, results)?,
+                            Some(target) => self.begun(units, &mut used, results, target, &places, items)?,
                         };
-                        let taken = match reused {
-                            Some(Place::Unit(unit)) => smallvec::smallvec![unit],
-                            Some(Place::Outer(_)) | None => self.take(units, &mut used, results)?,
-                        };
-                        if let (Some(target), &[to]) = (target, &taken[..]) {
-                            let from = self.place(&places, target.array)?;
-                            if !from.is(&Place::Unit(to)) {
-                                if units.get(to)?.bytes() > MAX_COPIED_BYTES {
-                                    return None;
-                                }
-                                items.push(Item::Copy { from, to });
-                            }
-                        }
                         let shape = &self.values[results.first()?.index()].as_ref()?.shape;
                         items.push(launch(launches.next()?, units, &taken, shape, &places)?);
                         places.extend(results.iter().copied().zip(taken.iter().map(|&k| Place::Unit(k))));
@@ -261,6 +248,31 @@ impl<'a> Recorder<'a> {
     fn place(&self, places: &[(ArrayId, Place)], a: ArrayId) -> Option<Place> {
         let own = places.iter().find(|(b, _)| *b == a).map(|(_, place)| place.clone());
         own.or_else(|| self.values[a.index()].as_ref()?.columns.clone().map(Place::Outer))
+    }
+
+    /// A unit for the result of a scatter, which holds the array that elements are combined into.
+    fn begun(
+        &self,
+        units: &mut Vec<Unit>,
+        used: &mut Vec<bool>,
+        results: &[ArrayId],
+        target: &Target,
+        places: &[(ArrayId, Place)],
+        items: &mut Vec<Item<'a>>,
+    ) -> Option<SmallVec<[usize; 2]>> {
+        let from = self.place(places, target.array)?;
+        if let Place::Unit(unit) = from
+            && target.in_place
+        {
+            return Some(smallvec::smallvec![unit]);
+        }
+        let taken = self.take(units, used, results)?;
+        let &to = taken.first()?;
+        if units.get(to)?.bytes() > MAX_COPIED_BYTES {
+            return None;
+        }
+        items.push(Item::Copy { from, to });
+        Some(taken)
     }
 
     /// A unit for each of these arrays.

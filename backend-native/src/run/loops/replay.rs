@@ -95,14 +95,7 @@ impl Phase<'_> {
         };
         let numbers: Option<SmallVec<[usize; 4]>> = self.rows.iter().map(number).collect();
         for (row, number) in self.rows.iter().zip(numbers.ok_or(Some(CallOutcome::BailedOut))?) {
-            let Some(unit) = units.get_mut(row.unit) else { continue };
-            let mut buffers = std::mem::take(&mut unit.buffers);
-            for (leaf, to) in buffers.iter_mut().enumerate() {
-                if let Some(from) = leaf_of(&row.source, leaf, units) {
-                    update(to, number, row.extents[1], row.combine, from);
-                }
-            }
-            units[row.unit].buffers = buffers;
+            update_unit(units, row.unit, &row.source, (number, row.extents[1]), row.combine);
         }
         Ok(())
     }
@@ -149,14 +142,8 @@ impl Phase<'_> {
                     }
                 }
                 Item::Copy { from, to } => {
-                    let Some(unit) = units.get_mut(*to) else { continue };
-                    let mut buffers = std::mem::take(&mut unit.buffers);
-                    for (leaf, buffer) in buffers.iter_mut().enumerate() {
-                        if let Some(from) = leaf_of(from, leaf, units) {
-                            lanes::copy(from, buffer.as_out());
-                        }
-                    }
-                    units[*to].buffers = buffers;
+                    let len = units.get(*to).map_or(0, |unit| unit.len);
+                    update_unit(units, *to, from, (0, len), None);
                 }
                 Item::Launch { .. } => match launch(first + number) {
                     CallOutcome::Done => {}
@@ -174,6 +161,18 @@ fn leaf_of<'a>(place: &'a Place, leaf: usize, units: &'a [Unit]) -> Option<Colum
         Place::Unit(k) => Some(units.get(*k)?.buffers.get(leaf)?.as_slice()),
         Place::Outer(columns) => Some(columns.get(leaf)?.slice()),
     }
+}
+
+/// Replaces a row of a unit by an array, or combines them.
+fn update_unit(units: &mut [Unit], to: usize, from: &Place, (row, len): (usize, usize), combine: Option<PrimOp>) {
+    let Some(unit) = units.get_mut(to) else { return };
+    let mut buffers = std::mem::take(&mut unit.buffers);
+    for (leaf, column) in buffers.iter_mut().enumerate() {
+        if let Some(from) = leaf_of(from, leaf, units) {
+            update(column, row, len, combine, from);
+        }
+    }
+    units[to].buffers = buffers;
 }
 
 /// Replaces the row of this number, of so many elements, or combines it with others.

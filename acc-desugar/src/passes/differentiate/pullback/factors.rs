@@ -31,7 +31,7 @@ struct Summand<'f> {
 impl Reverse<'_, '_> {
     /// The sum of an array over all its axes but these.
     pub(super) fn sum_of_products(&mut self, a: ArrayId, kept: &[usize]) -> ArrayId {
-        let stmt = self.w.stmts.iter().rev().find(|s| s.results.contains(&a)).cloned();
+        let stmt = self.w.definition(a).cloned();
         let factored = stmt.and_then(|s| self.factored(&s, kept));
         factored.unwrap_or_else(|| self.fold_axes(a, kept))
     }
@@ -90,7 +90,7 @@ impl Reverse<'_, '_> {
 
     /// The array that this one repeats along all axes but these, if it does, and where its own axes are among these.
     fn repeated(&self, a: ArrayId, kept: &[usize]) -> Option<(ArrayId, Vec<usize>)> {
-        let stmt = self.w.stmts.iter().rev().find(|s| s.results.contains(&a))?;
+        let stmt = self.w.definition(a)?;
         let ArrayOp::Replicate { xs, axes, .. } = &stmt.op else { return None };
         let all = axes.iter().enumerate().filter(|(_, axis)| **axis == Axis::All);
         let places = all.map(|(k, _)| kept.iter().position(|kept| *kept == k)).collect::<Option<Vec<usize>>>()?;

@@ -153,7 +153,7 @@ impl Reverse<'_, '_> {
 
     /// The element of an array that was written as the same one at all indices, as a function of an index of this rank.
     fn uniform_element(&self, a: ArrayId, rank: usize) -> Option<Fun> {
-        let stmt = self.w.stmts.iter().rev().find(|s| s.results.contains(&a))?;
+        let stmt = self.w.definition(a)?;
         let ArrayOp::Generate { f, .. } = &stmt.op else { return None };
         let index = &f.body.params;
         let mut is_read = index.iter().any(|p| f.body.results.contains(p));

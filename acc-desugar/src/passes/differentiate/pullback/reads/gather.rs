@@ -273,7 +273,7 @@ impl Reverse<'_, '_> {
     ) -> Vec<Val> {
         let values = read.values;
         let leaves = self.w.elt(values).leaves();
-        let written = self.w.stmts.iter().rev().find(|s| s.results.contains(&values)).map(|s| &s.op);
+        let written = self.w.definition(values).map(|s| &s.op);
         let Some(ArrayOp::Map { xs, f, indexed }) = written.filter(|op| op.funs().iter().all(|(_, f)| is_cheap(f)))
         else {
             return c.read_where(there, values, &leaves, point);
