@@ -192,6 +192,8 @@ pub(crate) enum Sink {
         builtin: Option<Vec<PrimOp>>,
         /// The segmented operator, if the combination is one.
         segmented: Option<SegmentedOperator>,
+        /// Whether elements are divided into [runs](grouping).
+        runs: bool,
         /// Whether the launch brings an initial value, which makes the result one element longer.
         init: bool,
     },
@@ -354,6 +356,11 @@ impl Sink {
             Sink::Store | Sink::Fold { .. } | Sink::Segments { .. } => None,
             Sink::Scatter { .. } | Sink::Compact => None,
         }
+    }
+
+    /// Whether it is a scan that divides its elements into [runs](grouping).
+    pub(crate) fn scans_runs(&self) -> bool {
+        matches!(self, Sink::Scan { runs: true, .. })
     }
 
     /// Whether the launch brings an initial value.

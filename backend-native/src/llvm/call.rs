@@ -80,6 +80,8 @@ pub(crate) struct Memory<'m, 'o> {
     pub preceded: &'m [bool],
     /// For each leaf the total of a chunk.
     pub totals: &'m mut [u64],
+    /// For each leaf memory for the totals of a chunk's runs.
+    pub run_totals: &'m mut [OutSlice<'o>],
     /// The extents of a scatter's target.
     pub target: &'m [usize],
     /// Positions that a scatter has combined, if it stopped early.
@@ -204,7 +206,7 @@ impl<'a> Call<'a> {
             | KernelArg::CarryIn(_)
             | KernelArg::HasCarryIn(_)
             | KernelArg::Total(_) => 0,
-            KernelArg::TargetExtent(_) | KernelArg::Progress => 0,
+            KernelArg::RunTotals(_) | KernelArg::TargetExtent(_) | KernelArg::Progress => 0,
         });
         let args = args.collect();
         let streams = matches!(
@@ -216,7 +218,8 @@ impl<'a> Call<'a> {
 
     /// The arguments of a part whose first element is at a position.
     fn args_of(&self, first: usize, along: &Range<usize>, memory: &mut Memory<'_, '_>) -> ArgWords {
-        let Memory { outs, before, preceded, totals, target, progress, window, shared, computed, ahead } = memory;
+        let Memory { outs, before, preceded, totals, run_totals, target, progress, window, shared, computed, ahead } =
+            memory;
         let count = outs.len();
         let shared = |k: usize| shared.and_then(|s| s.starts.get(k.checked_sub(count)?)).copied();
         let rows = |a: ArrayId| computed.iter().find(|c| c.array == a);
@@ -237,6 +240,7 @@ impl<'a> Call<'a> {
                 KernelArg::Total(k) => {
                     *place = totals.get_mut(k as usize).map_or(0, |t| address(std::ptr::from_mut(t)))
                 }
+                KernelArg::RunTotals(k) => *place = run_totals.get_mut(k as usize).map_or(0, out_address),
                 KernelArg::TargetExtent(axis) => *place = target.get(axis as usize).map_or(0, |&n| n as u64),
                 KernelArg::Progress => *place = address(std::ptr::from_mut(progress)),
                 KernelArg::ArrayExtent(a, _) => {

@@ -198,7 +198,8 @@ fn compile(kernel: &Kernel, variant: Variant, llvm: &Found) -> Option<Compiled> 
             | KernelArg::PrefetchDistance
             | KernelArg::CarryIn(_)
             | KernelArg::HasCarryIn(_)
-            | KernelArg::Total(_) => None,
+            | KernelArg::Total(_)
+            | KernelArg::RunTotals(_) => None,
             KernelArg::TargetExtent(_) | KernelArg::Progress => None,
         })
         .collect();

@@ -3,6 +3,7 @@
 use super::element::Elements;
 use super::schedules::Wanted;
 use super::{Collapsed, Launch, Lowering, Packed, Part, Unguarded, Work};
+use crate::kernel::grouping;
 use crate::kernel::{
     self, AxisKind, Body, Builder, Epilogue, Initial, Kernel, Op, Output, SegmentOperator, Sink, Update,
 };
@@ -246,7 +247,9 @@ impl Lowering<'_> {
             ArrayOp::Scan { dir, f, init, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;
                 let builtin = builtin_operator(&combine, leaves.len());
-                Sink::Scan { combine, builtin, segmented: segmented_operator(f, *dir), init: init.is_some() }
+                let segmented = segmented_operator(f, *dir);
+                let runs = builtin.is_none() && segmented.is_none() && grouping::scans_runs(&combine);
+                Sink::Scan { combine, builtin, segmented, runs, init: init.is_some() }
             }
             ArrayOp::FoldSeg { f, init, offsets, .. } => {
                 let combine = self.operator(f, &leaves, &s.loc)?;

@@ -140,3 +140,54 @@ fn totals_of_chunks_take_fewer_operations_than_scans() {
     };
     assert!(totals > 0 && totals * 2 < scan, "{totals} products for totals, {scan} for a scan");
 }
+
+/// Operators that cost so much that elements are divided into runs, from the left, where the other one is that from the right: one
+/// that is neither associative nor commutative, alone, beside other outputs, and with an initial value and an epilogue; one with
+/// several leaves, one of them `bool`; one that reads an array.
+const OF_COSTLY_OPERATORS: &[&str] = &[
+    "s: [1]@ = scanl1(a, f: |%x: @, %y: @| F) yield s",
+    "d: [1]@ = map(a, f: |%x: @| add(%x, #))
+     s: [1]@ = scanl(d, f: |%x: @, %y: @| F, init: || #)
+     t: [1]@ = scanl1(a, f: |%x: @, %y: @| max(%x, %y))
+     u: [1]@ = scanl1(a, f: |%x: @, %y: @| select(lt(%x, %y), %y, %x))
+     e: [1]@ = map(s, f: |%x: @| sub(%x, #)) yield d, e, t, u",
+    "p: [1](@, bool) = zip_with(a, m, f: |%x: @, %m: bool| (%x, %m))
+     s: [1](@, bool) = scanl1(p, f: |%x: @, %f: bool, %y: @, %g: bool| (add(F, F), or(%f, lt(F, add(%y, #))))) yield s",
+    "b: [1]@ = generate(shape: || 3i64, f: |%i: i64| #)
+     s: [1]@ = scanl1(a, f: |%x: @, %y: @| add(F, b[select(lt(%x, %y), 1i64, 2i64)])) yield s",
+    "w: [2]@ = generate(shape: || (5i64, extent(a, 0)), f: |%i: i64, %j: i64| add(a[%j], #))
+     s: [2]@ = scanl1(w, f: |%x: @, %y: @| F)
+     t: [2]@ = scanl1(w, f: |%x: @, %y: @| max(%x, %y)) yield s, t",
+];
+const COSTLY: &str = "add(sub(max(%x, %y), min(mul(%x, #), %y)), \
+    sub(min(%y, #), add(max(abs(%x), %y), max(abs(%y), min(mul(%x, %x), sub(%y, #))))))";
+
+#[test]
+fn by_costly_operators_machine_code_yields_the_bits_of_tiles() {
+    let mut r = Rng(31);
+    // Around runs, blocks and chunks.
+    for n in [1, 2, 31, 33, 64, 65, 100, 511, 512, 513, 1000, 2047, 2049, 5000, 32_768, 32_769, 70_001] {
+        for ty in if n < 500 { &["f32", "f64", "i8", "u16", "i64"][..] } else { &["f32", "f64"] } {
+            for (k, scan) in OF_COSTLY_OPERATORS.iter().enumerate().filter(|(k, _)| n < 5000 || *k < 4) {
+                let scan = scan.replace('F', COSTLY);
+                agree(&scan, ty, n, &mut r);
+                if k != 3 {
+                    agree(&scan.replace("scanl", "scanr"), ty, n, &mut r);
+                }
+            }
+        }
+    }
+}
+
+/// Elements are divided into runs where the operator costs more than their transposition.
+#[test]
+fn only_costly_operators_scan_runs() {
+    let runs = |operator: &str| {
+        let text = format!("program(a: [1]f32) {{ s: [1]f32 = scanl1(a, f: |%x: f32, %y: f32| {operator}) yield s }}");
+        let ready = acc_core::exec::Ready::new(&Native::new(), &parse(&text)).unwrap();
+        ready.prepared().listing().contains(", runs")
+    };
+    assert!(runs("add(max(%x, %y), ln(add(exp(sub(min(%x, %y), max(%x, %y))), 1.0f32)))"));
+    assert!(!runs("add(%x, %y)"));
+    assert!(!runs("select(lt(%x, %y), %y, %x)"));
+}

@@ -11,13 +11,25 @@
 //!   result is summed in parts of so many, which are added pairwise.
 //! * A scan takes steps of [`PARTIAL_RESULTS`] elements, in groups of [`SCAN_GROUP`] that are scanned by doubling
 //!   distances.
+//! * By a [costly](scans_runs) operator of a user's, what is scanned so are the totals of runs. A block of [`SCAN_BLOCK`] elements
+//!   is divided into [`PARTIAL_RESULTS`] runs of equal length (of the last block of a chunk the last run may be shorter, and runs
+//!   may be fewer). The elements of a run are combined in order: first alone, to its total; then after everything before the run,
+//!   to its results. So each element takes two operations rather than six, and runs are lanes; but elements are transposed.
 
 mod fused_terms;
 
+use super::{Body, region_cost};
 pub(crate) use backend_native_lanes::reduce::{PAIRWISE_BLOCK, PARTIAL_RESULTS};
 pub(crate) use backend_native_lanes::scans::SCAN_GROUP;
 use std::ops::Range;
 
+/// The elements of a run of a whole block: as many as two buffers of many leaves allow on the stack.
+pub(crate) const SCAN_RUN: usize = 16;
+/// The elements of a block of a scan by a user's operator.
+pub(crate) const SCAN_BLOCK: usize = SCAN_RUN * PARTIAL_RESULTS;
+/// The least cost of an operator, for each leaf, for which that is faster: log-sum-exp has 64 and takes half the time, an affine
+/// function has 2 for each leaf and would take twice as long.
+const MIN_COST_OF_RUNS: usize = 12;
 /// Terms of a block of a sum of products: on all known processors `gemm` sums so many without storing a result in between.
 pub(crate) const TERMS_PER_BLOCK: usize = 256;
 /// Terms of a part of a long sum of products.
@@ -25,6 +37,11 @@ pub(crate) const TERMS_PER_PART: usize = 4096;
 /// The last block takes so many terms more rather than that another block of so few follows: `gemm` adds one or two terms in a
 /// way of its own.
 pub(crate) const MORE_TERMS_OF_LAST_BLOCK: usize = 2;
+
+/// Whether a scan by an operator, which is not built in, divides its elements into runs.
+pub(crate) fn scans_runs(combine: &Body) -> bool {
+    region_cost(&combine.region) >= MIN_COST_OF_RUNS * combine.region.results.len()
+}
 
 /// The blocks of terms along the first folded axis. Where several axes are folded, blocks are of whole indices of the first one,
 /// at least of one.

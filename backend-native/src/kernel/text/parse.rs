@@ -109,7 +109,7 @@ fn output(c: &mut Cursor<'_>, from: usize) -> Result<Output> {
                 Some(mark) => Some(SegmentedOperator { mark, ops: keyed(c, "segmented", prims)? }),
                 None => None,
             };
-            Sink::Scan { init, builtin, segmented, combine: keyed(c, "combine", body)? }
+            Sink::Scan { init, builtin, segmented, runs: flag(c, "runs")?, combine: keyed(c, "combine", body)? }
         }
         "scatter" => {
             let rank = keyed(c, "rank", |c| c.natural("a rank"))?;

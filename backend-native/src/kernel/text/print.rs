@@ -112,6 +112,9 @@ fn output(p: &mut Out<'_>, o: &Output) {
         p.put(format_args!(", mark: {}, segmented: ", operator.mark));
         prims(p, &operator.ops);
     }
+    if o.sink.scans_runs() {
+        p.out.push_str(", runs");
+    }
     if let Some(combine) = o.sink.combine() {
         p.out.push_str(", ");
         body(p, "combine", combine);

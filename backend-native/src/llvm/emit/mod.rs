@@ -89,6 +89,9 @@ pub(crate) enum KernelArg {
     HasCarryIn(u32),
     /// Where the total of a chunk is stored, as bits.
     Total(u32),
+    /// Memory for the totals of a chunk's [runs](crate::kernel::grouping), which the pass for its total leaves to the one for its
+    /// results; null if there is none.
+    RunTotals(u32),
     /// An extent of the array that a scatter writes to.
     TargetExtent(u32),
     /// Where a scatter records its progress: positions, counted from `OutputStart`.

@@ -7,15 +7,17 @@ use super::{Memory, Rows, Worker, row_axis};
 use crate::bind::FlagWindow;
 use crate::buffer::{AnyBuffer, CACHE_LINE_BYTES, OutSlice};
 use crate::kernel::Sink;
-use crate::kernel::grouping::PAIRWISE_BLOCK;
+use crate::kernel::grouping::{PAIRWISE_BLOCK, PARTIAL_RESULTS, SCAN_BLOCK};
 use crate::llvm::Variant;
 use crate::llvm::call::{Call, Memory as Places, Part};
 use crate::run::launch::lists::{collected, filled};
 use crate::run::launch::{JobOutput, Outs, bind_leaves, first_event, take};
+use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Space, Stop};
-use crate::tile::{lanes, memory};
+use crate::tile::memory;
 use acc_core::ir::Dir;
 use smallvec::SmallVec;
+use std::ops::Range;
 
 /// The longest chunk of a fold, except in rows of [`MAX_CHUNKS`] chunks: the unit of parallel work on a long row.
 const MAX_FOLD_CHUNK: usize = 1 << 16;
@@ -24,6 +26,8 @@ const MAX_SCAN_CHUNK: usize = 1 << 15;
 /// The chunks of a row have about equal lengths, for balance, which are multiples of this, so that they begin at cache
 /// lines if the row does.
 const CHUNK_MULTIPLE: usize = 1 << 8;
+/// Elements of which tiles scan the runs side by side: whole blocks, whose runs any tile has lanes for.
+const SCANNED_AT_ONCE: usize = 4 * SCAN_BLOCK;
 /// The most chunks of a row: longer rows have longer chunks.
 const MAX_CHUNKS: usize = 1 << 16;
 
@@ -175,7 +179,17 @@ impl Rows<'_> {
 
     /// Lanes of a thread's buffers.
     pub(super) fn lanes(&self) -> usize {
-        self.job.lanes().max(PAIRWISE_BLOCK)
+        self.job.lanes().max(PAIRWISE_BLOCK).max(self.at_once())
+    }
+
+    /// Whether a scan divides its elements into runs.
+    pub(super) fn scans_runs(&self) -> bool {
+        self.job.outputs.iter().any(|o| o.output.sink.scans_runs())
+    }
+
+    /// The elements of a chunk after which their scans follow.
+    fn at_once(&self) -> usize {
+        if self.scans_runs() { SCANNED_AT_ONCE } else { self.job.lanes() }
     }
 
     pub(super) fn space(&self) -> Space {
@@ -204,13 +218,14 @@ impl Rows<'_> {
                         stream: false,
                         window: None,
                     };
-                    self.part(worker, &space, call.as_ref(), &mut task, piece)
+                    self.part(worker, &space, call.as_ref(), &mut task, piece, &mut []).map(|_| ())
                 })
             },
         )
     }
 
-    /// Computes part of a chunk, by machine code or the tile executor.
+    /// Computes part of a chunk, by machine code or the tile executor; tells whether by machine code, which leaves or finds the
+    /// totals of runs in the memory that there is for them.
     pub(super) fn part<'b>(
         &'b self,
         worker: &mut Option<Worker<'b>>,
@@ -218,12 +233,24 @@ impl Rows<'_> {
         call: Option<&Call<'_>>,
         task: &mut Chunks<'_>,
         piece: Piece<'_>,
-    ) -> Result<(), Stop> {
-        if self.compiled_chunk(call, task, piece)? {
-            return Ok(());
+        run_totals: &mut [Lanes],
+    ) -> Result<bool, Stop> {
+        let compiled = self.compiled_chunk(call, task, piece, run_totals)?;
+        if !compiled {
+            let worker = worker.get_or_insert_with(|| self.worker(space, self.lanes()));
+            self.chunk(worker, task, piece)?;
         }
-        let worker = worker.get_or_insert_with(|| self.worker(space, self.lanes()));
-        self.chunk(worker, task, piece)
+        Ok(compiled)
+    }
+
+    /// Memory for the totals of a chunk's runs, leaf by leaf, if its elements are divided into any.
+    pub(super) fn run_totals(&self) -> Vec<Lanes> {
+        let runs = self.chunk_len().div_ceil(SCAN_BLOCK) * PARTIAL_RESULTS;
+        let memory = |o: &JobOutput<'_>| {
+            let runs = if o.output.sink.scans_runs() { runs } else { 0 };
+            o.types.iter().map(|&ty| Lanes::new(ty, runs)).collect::<Vec<_>>()
+        };
+        if self.scans_runs() { self.job.outputs.iter().flat_map(memory).collect() } else { Vec::new() }
     }
 
     /// Computes part of a chunk by the tile executor, and combines its elements.
@@ -246,9 +273,8 @@ impl Rows<'_> {
         }
         let mut done = 0;
         while done < len {
-            let n = job.lanes().min(len - done);
+            let n = self.at_once().min(len - done);
             let at = if dir == Dir::Right { len - done - n } else { done };
-            first_event(&mut *m, n, |m, n| m.tile(from + at, n))?;
             let own = |m: &Memory| self.place(m, chunk) - self.place(m, task.first) + at;
             let mut outs: SmallVec<[Outs<'_>; 2]> =
                 task.outs.iter_mut().zip(&self.memories).map(|(outs, m)| cut(outs, own(m), n)).collect();
@@ -268,37 +294,52 @@ impl Rows<'_> {
                     }
                 }
             }
-            for (k, (o, acc)) in job.outputs.iter().zip(&mut *accs).enumerate() {
-                match &o.output.sink {
-                    Sink::Store if pass.results => {
-                        outs[k].iter_mut().enumerate().for_each(|(k, to)| lanes::copy(o.leaf(m, k, n), to.reborrow()));
-                    }
-                    Sink::Fold { .. } if pass.totals => acc.reduce(o, m, n, &mut scans[k].carry).map_err(|e| e.stop)?,
-                    Sink::Scan { .. } => {
-                        if pass.totals {
-                            acc.reduce_scan(o, m, n, dir);
+            for tile in tiles(dir, n, job.lanes()) {
+                let (start, n) = (tile.start, tile.len());
+                first_event(&mut *m, n, |m, n| m.tile(from + at + start, n))?;
+                for (k, (o, acc)) in job.outputs.iter().zip(&mut *accs).enumerate() {
+                    match &o.output.sink {
+                        Sink::Store if pass.results => {
+                            let own = cut(&mut outs[k], start, n).into_iter().enumerate();
+                            own.for_each(|(k, to)| lanes::copy(o.leaf(m, k, n), to));
                         }
-                        let to = pass.results.then_some(&mut outs[k][..]);
-                        scans[k].tile(o, dir, acc, m, n, to).map_err(|e| e.stop)?;
+                        Sink::Fold { .. } if pass.totals => {
+                            acc.reduce(o, m, n, &mut scans[k].carry).map_err(|e| e.stop)?
+                        }
+                        sink if sink.scans_runs() => acc.take(o, m, start, n),
+                        Sink::Scan { .. } => {
+                            if pass.totals {
+                                acc.reduce_scan(o, m, n, dir);
+                            }
+                            let mut to = pass.results.then(|| cut(&mut outs[k], start, n));
+                            scans[k].tile(o, dir, acc, m, n, to.as_deref_mut()).map_err(|e| e.stop)?;
+                        }
+                        Sink::Store | Sink::Fold { .. } | Sink::Segments { .. } => {}
+                        Sink::Scatter { .. } | Sink::Compact => {}
                     }
-                    Sink::Store | Sink::Fold { .. } | Sink::Segments { .. } => {}
-                    Sink::Scatter { .. } | Sink::Compact => {}
+                }
+            }
+            for (k, (o, acc)) in job.outputs.iter().zip(&mut *accs).enumerate() {
+                if o.output.sink.scans_runs() {
+                    let to = pass.results.then_some(&mut outs[k][..]);
+                    scans[k].taken(o, dir, acc, n, to).map_err(|e| e.stop)?;
                 }
             }
             let computed = pass.results && permuted_leaves.is_none();
             if let (Some(after), Some(e), true) = (after.as_mut(), &job.epilogue, computed) {
                 let (scanned, results) = outs.split_at_mut(job.outputs.len());
-                let combined = job.outputs.iter().zip(&*scanned).filter(|(o, _)| o.is_combined());
-                bind_leaves(
-                    after,
-                    job.extents.len(),
-                    combined.flat_map(|(_, outs)| outs.iter().map(OutSlice::as_slice)),
-                );
                 after.fixed[..axis].copy_from_slice(&outer);
-                first_event(&mut *after, n, |m, n| m.tile(from + at, n))?;
-                for ((values, _), outs) in e.outputs.iter().zip(results) {
-                    for (r, out) in values.clone().zip(outs) {
-                        lanes::copy(after.get(after.bytecode.results[r], n), out.reborrow());
+                for tile in tiles(dir, n, job.lanes()) {
+                    let (start, n) = (tile.start, tile.len());
+                    let combined = job.outputs.iter().zip(&*scanned).filter(|(o, _)| o.is_combined());
+                    let leaves =
+                        combined.flat_map(|(_, outs)| outs.iter().map(|o| lanes::part(o.as_slice(), start, n)));
+                    bind_leaves(after, job.extents.len(), leaves);
+                    first_event(&mut *after, n, |m, n| m.tile(from + at + start, n))?;
+                    for ((values, _), outs) in e.outputs.iter().zip(&mut *results) {
+                        for (r, out) in values.clone().zip(cut(outs, start, n)) {
+                            lanes::copy(after.get(after.bytecode.results[r], n), out);
+                        }
                     }
                 }
             }
@@ -356,6 +397,7 @@ impl Rows<'_> {
         call: Option<&Call<'_>>,
         task: &mut Chunks<'_>,
         piece: Piece<'_>,
+        run_totals: &mut [Lanes],
     ) -> Result<bool, Stop> {
         let Piece { chunk, span: (from, len), before, pass, window, stream: _ } = piece;
         let Some(call) = call else { return Ok(false) };
@@ -386,11 +428,13 @@ impl Rows<'_> {
         }
         let first = chunk / self.per_row() * self.row + from;
         let part = Part::of(first..first + len, self.row);
+        let mut run_totals: SmallVec<[OutSlice<'_>; 4]> = run_totals.iter_mut().map(Lanes::out).collect();
         let mut places = Places {
             outs: &mut outs,
             before: &starts,
             preceded: &preceded,
             totals: &mut totals,
+            run_totals: &mut run_totals,
             window,
             ahead: self.ahead(),
             ..Places::default()
@@ -413,6 +457,14 @@ impl Rows<'_> {
         }
         Ok(true)
     }
+}
+
+/// Tiles of at most `most` of so many elements, in the order of a scan.
+fn tiles(dir: Dir, count: usize, most: usize) -> impl Iterator<Item = Range<usize>> {
+    (0..count).step_by(most.max(1)).map(move |first| {
+        let end = count.min(first + most);
+        if dir == Dir::Right { count - end..count - first } else { first..end }
+    })
 }
 
 /// Elements `at..at + n` of each column.

@@ -177,7 +177,7 @@ impl Rows<'_> {
                         m.tile(done, n)?;
                         for (o, acc) in job.outputs.iter().zip(&mut **accs) {
                             let begins = t == along.start && !o.is_fused() && init(o).is_none();
-                            if begins { acc.take(o, m, n) } else { acc.step(o, m, n, false)? }
+                            if begins { acc.take(o, m, 0, n) } else { acc.step(o, m, n, false)? }
                         }
                     }
                     accs.iter_mut().for_each(|acc| acc.end_block(n));

@@ -15,6 +15,7 @@ use crate::llvm::call::Call;
 use crate::run::elementwise::store::MIN_STREAMED_BYTES;
 use crate::run::launch::lists::collected;
 use crate::run::launch::{JobOutput, OrderedTask};
+use crate::tile::lanes::Lanes;
 use crate::tile::machine::{Space, Stop};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Dir};
@@ -52,6 +53,9 @@ struct ThreadState<'b> {
     worker: Option<Worker<'b>>,
     accs: Vec<Acc<'b>>,
     window: FlagWindow,
+    /// The totals of a chunk's runs, and whether the pass for its total has left them.
+    run_totals: Vec<Lanes>,
+    left: bool,
 }
 
 impl Rows<'_> {
@@ -75,7 +79,7 @@ impl Rows<'_> {
             None if known => MAX_RECOMPUTED_COST_IN_TILES,
             None => 0,
         };
-        let twice = self.restarts() || job.epilogue.is_some() || job.launch.cost <= cheap;
+        let twice = self.restarts() || self.scans_runs() || job.epilogue.is_some() || job.launch.cost <= cheap;
         // Results that are read again stay in the cache.
         let stream = self.streams() && (twice || !parallel);
         let strategy = Strategy {
@@ -89,7 +93,13 @@ impl Rows<'_> {
             flags: self.flags(),
         };
         let accs = || job.outputs.iter().map(|o| Acc::new(o, job.lanes())).collect();
-        let own = || ThreadState { worker: None, accs: accs(), window: FlagWindow::default() };
+        let own = || ThreadState {
+            worker: None,
+            accs: accs(),
+            window: FlagWindow::default(),
+            run_totals: self.run_totals(),
+            left: false,
+        };
         job.cx.tasks_in_order(parallel, tasks, own, |own, task_order, task| {
             self.scan_chunk(&strategy, own, task_order, task)
         })
@@ -113,13 +123,12 @@ impl Rows<'_> {
             // The tile executor stores non-temporally only through scratch memory, which totals and the epilogue do not
             // read.
             let stream = strategy.stream && !pass.totals && self.job.epilogue.is_none();
-            self.part(
-                &mut own.worker,
-                strategy.space,
-                call.as_ref(),
-                task,
-                Piece { chunk, span, before, pass, stream, window },
-            )
+            let leaves = pass.totals != pass.results && (pass.totals || own.left);
+            let run_totals = if leaves { &mut own.run_totals[..] } else { &mut [] };
+            let piece = Piece { chunk, span, before, pass, stream, window };
+            let compiled = self.part(&mut own.worker, strategy.space, call.as_ref(), task, piece, run_totals)?;
+            own.left = pass.totals && compiled;
+            Ok::<(), Stop>(())
         };
         let place = &strategy.chain[task_order.number];
         if !strategy.parallel {

@@ -66,10 +66,10 @@ impl<'a> Acc<'a> {
         if self.sums.is_empty() { &self.lanes } else { &self.sums }
     }
 
-    /// Takes the first `n` elements of a tile as initial values.
-    pub(super) fn take(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, n: usize) {
+    /// Takes the first `n` elements of a tile as values, from lane `first` on.
+    pub(super) fn take(&mut self, o: &JobOutput<'_>, m: &Machine<'_>, first: usize, n: usize) {
         for (k, a) in self.lanes.iter_mut().enumerate() {
-            lanes::copy(o.leaf(m, k, n), a.out());
+            lanes::copy(o.leaf(m, k, n), a.out().split_at(first).1);
         }
     }
 

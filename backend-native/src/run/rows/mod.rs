@@ -358,7 +358,7 @@ impl<'a> Rows<'a> {
                     Sink::Store => (0..o.types.len()).for_each(|k| store(k, o.leaf(m, k, n), at)),
                     Sink::Fold { .. } | Sink::Scan { .. } => {
                         if t == 0 && o.init.is_none() && !o.is_fused() {
-                            acc.take(o, m, n)
+                            acc.take(o, m, 0, n)
                         } else {
                             acc.step(o, m, n, right)?
                         }

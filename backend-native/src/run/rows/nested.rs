@@ -168,7 +168,7 @@ impl<'b> Tiles<'b> {
             if std::mem::replace(&mut begun, true) {
                 acc.step(o, m, n, false)?
             } else {
-                acc.take(o, m, n)
+                acc.take(o, m, 0, n)
             }
             // The next index, innermost axis first.
             let Some(axis) = (0..at.len()).rev().find(|&k| at[k] + 1 < ranges[k].end) else {

@@ -2,7 +2,7 @@
 
 use super::fold::{Acc, Total};
 use crate::buffer::OutSlice;
-use crate::kernel::grouping::{PARTIAL_RESULTS, SCAN_GROUP};
+use crate::kernel::grouping::{PARTIAL_RESULTS, SCAN_BLOCK, SCAN_GROUP, SCAN_RUN};
 use crate::run::launch::{Combiner, JobOutput};
 use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::{Machine, Outcome};
@@ -103,6 +103,7 @@ impl Scan<'_> {
         self.carry = Some(carry);
     }
 
+    /// Scans a tile with a user's operator.
     fn general(
         &mut self,
         o: &JobOutput<'_>,
@@ -112,10 +113,10 @@ impl Scan<'_> {
         n: usize,
         to: Option<&mut [OutSlice<'_>]>,
     ) -> Outcome {
-        acc.take(o, m, n);
+        acc.take(o, m, 0, n);
         let Some(c) = &mut acc.combiner else { return Ok(()) };
         to_scan_order(dir, &mut acc.lanes, n);
-        self.carry = Some(scan_tile(dir, c, &o.types, &mut acc.lanes, n, self.carry.take())?);
+        self.carry = scan_tile(dir, c, &o.types, &mut acc.lanes, n, self.carry.take())?.pop();
         let Some(to) = to else { return Ok(()) };
         if let Some(before) = self.before {
             prepend(dir, c, &mut acc.lanes, n, before)?;
@@ -126,6 +127,149 @@ impl Scan<'_> {
         }
         Ok(())
     }
+
+    /// Scans the first `n` elements that `acc` has taken in runs, after the chunk's prefix, and stores the results
+    /// in `to`, one slice per leaf, if they are wanted.
+    pub(super) fn taken(
+        &mut self,
+        o: &JobOutput<'_>,
+        dir: Dir,
+        acc: &mut Acc<'_>,
+        n: usize,
+        to: Option<&mut [OutSlice<'_>]>,
+    ) -> Outcome {
+        let Some(c) = &mut acc.combiner else { return Ok(()) };
+        to_scan_order(dir, &mut acc.lanes, n);
+        let whole = n / SCAN_BLOCK * SCAN_BLOCK;
+        for (elements, run) in [(0..whole, SCAN_RUN), (whole..n, (n - whole).div_ceil(PARTIAL_RESULTS))] {
+            if !elements.is_empty() {
+                let runs = Runs { elements, run };
+                self.runs(dir, c, &o.types, &mut acc.lanes, &runs, to.is_some())?;
+            }
+        }
+        let Some(to) = to else { return Ok(()) };
+        to_scan_order(dir, &mut acc.lanes, n);
+        for (a, to) in acc.lanes.iter().zip(to) {
+            lanes::copy(a.slice(n), to.reborrow());
+        }
+        Ok(())
+    }
+
+    /// Scans runs, whose elements are in scan order; without `results` for the carry alone.
+    fn runs(
+        &mut self,
+        dir: Dir,
+        c: &mut Combiner<'_>,
+        types: &[ScalarType],
+        values: &mut [Lanes],
+        runs: &Runs,
+        results: bool,
+    ) -> Outcome {
+        let count = runs.elements.len().div_ceil(runs.run);
+        let mut totals: Vec<Lanes> = types.iter().map(|&t| Lanes::new(t, count)).collect();
+        runs.load(values, 0, &mut totals);
+        let mut next: Vec<Lanes> = types.iter().map(|&t| Lanes::new(t, count)).collect();
+        for k in 1..runs.run {
+            let n = runs.load(values, k, &mut next);
+            combine_lanes(dir, c, &mut totals, &next, 0..n, Side::Earlier)?;
+        }
+        let begins = self.carry.is_none();
+        let mut carries = scan_tile(dir, c, types, &mut totals, count, self.carry.take())?;
+        self.carry = carries.pop();
+        if !results {
+            return Ok(());
+        }
+        // What precedes each run: of a step's first one what is carried into it.
+        let mut before: Vec<Lanes> = types.iter().map(|&t| Lanes::new(t, count)).collect();
+        for (k, (b, t)) in before.iter_mut().zip(&totals).enumerate() {
+            lanes::copy(lanes::part(t.slice(count), 0, count - 1), b.out().split_at(1).1);
+            for (step, bits) in carries.iter().enumerate().filter_map(|(step, carry)| Some((step, *carry.get(k)?))) {
+                lanes::set(b, step * PARTIAL_RESULTS, bits);
+            }
+        }
+        if let Some(chunk) = self.before {
+            for (n, &bits) in next.iter_mut().zip(chunk) {
+                n.fill(count, bits);
+            }
+            combine_lanes(dir, c, &mut before, &next, usize::from(begins)..count, Side::Later)?;
+            for (b, &bits) in before.iter_mut().zip(chunk).filter(|_| begins) {
+                lanes::fill_first(b.out(), bits);
+            }
+        }
+        let first = usize::from(begins && self.before.is_none());
+        for k in 0..runs.run {
+            let n = runs.load(values, k, &mut next);
+            let alone = if k == 0 { first } else { 0 };
+            combine_lanes(dir, c, &mut before, &next, alone..n, Side::Earlier)?;
+            for (b, x) in before.iter_mut().zip(&next) {
+                lanes::copy(x.slice(alone), b.out());
+            }
+            runs.store(&before, k, n, values);
+        }
+        Ok(())
+    }
+}
+
+/// Consecutive elements that are divided into runs of this length; the last one may be shorter.
+struct Runs {
+    elements: Range<usize>,
+    run: usize,
+}
+
+impl Runs {
+    /// Copies element `k` of each run that has so many; returns how many have.
+    fn load(&self, values: &[Lanes], k: usize, to: &mut [Lanes]) -> usize {
+        let n = (self.elements.len() - k).div_ceil(self.run);
+        for (v, to) in values.iter().zip(to) {
+            lanes::strided(v.slice(self.elements.end), self.elements.start + k, self.run as isize, n, to.out());
+        }
+        n
+    }
+
+    /// Sets element `k` of the first `n` runs.
+    fn store(&self, from: &[Lanes], k: usize, n: usize, values: &mut [Lanes]) {
+        for (v, from) in values.iter_mut().zip(from) {
+            lanes::store_strided(
+                from.slice(n),
+                v.out().split_at(self.elements.end).0,
+                self.elements.start + k,
+                self.run,
+            );
+        }
+    }
+}
+
+/// Which operand of a combination values are, in scan order.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Earlier,
+    Later,
+}
+
+/// Combines a range of lanes of `values`, on this side, with others.
+fn combine_lanes(
+    dir: Dir,
+    c: &mut Combiner<'_>,
+    values: &mut [Lanes],
+    others: &[Lanes],
+    range: Range<usize>,
+    side: Side,
+) -> Outcome {
+    if range.is_empty() {
+        return Ok(());
+    }
+    let (earlier, later) = sides(dir, values.len());
+    let (own, other) = if side == Side::Earlier { (earlier, later) } else { (later, earlier) };
+    let of = |v: &Lanes, o: OutSlice<'_>| lanes::copy(lanes::part(v.slice(range.end), range.start, range.len()), o);
+    for (k, (v, x)) in values.iter().zip(others).enumerate() {
+        c.set(own + k, |o| of(v, o));
+        c.set(other + k, |o| of(x, o));
+    }
+    c.call(range.len())?;
+    for (k, v) in values.iter_mut().enumerate() {
+        c.result(k, range.len(), v.out().split_at(range.start).1);
+    }
+    Ok(())
 }
 
 /// The lanes before the first flag, in scan order.
@@ -155,7 +299,8 @@ fn sides(dir: Dir, leaves: usize) -> (usize, usize) {
 /// Groups of a step.
 const GROUPS_PER_STEP: usize = PARTIAL_RESULTS / SCAN_GROUP;
 
-/// Scans the first `n` lanes with any operator and the incoming `carry`; returns the outgoing one. Within steps of
+/// Scans the first `n` lanes with any operator and the incoming `carry`; returns what is carried into each step and out of
+/// the last. Within steps of
 /// [`PARTIAL_RESULTS`] lanes, first the lanes of each group of [`SCAN_GROUP`] and then the groups are scanned by
 /// doubling (Hillis and Steele), so that only one operation per step depends on the previous step. The tree depends on
 /// these numbers only; machine code uses the same.
@@ -166,7 +311,7 @@ fn scan_tile(
     values: &mut [Lanes],
     n: usize,
     carry: Option<Total>,
-) -> Outcome<Total> {
+) -> Outcome<Vec<Total>> {
     let (first, second) = sides(dir, values.len());
     doubling(dir, c, values, n, SCAN_GROUP)?;
     let groups = n.div_ceil(SCAN_GROUP);
@@ -182,14 +327,15 @@ fn scan_tile(
     // between.
     let mut before: Vec<Lanes> = types.iter().map(|&t| Lanes::new(t, groups)).collect();
     let begins = carry.is_none();
-    let mut carried = carry.unwrap_or_default();
+    let mut carries = vec![carry.unwrap_or_default()];
     for from in (0..groups).step_by(GROUPS_PER_STEP) {
         let end = groups.min(from + GROUPS_PER_STEP);
         let total: Total = totals.iter().map(|t| lanes::first_bits(lanes::part(t.slice(groups), end - 1, 1))).collect();
-        for (b, &bits) in before.iter_mut().zip(&carried) {
+        let carried = carries.last().filter(|carried| !carried.is_empty());
+        for (b, &bits) in before.iter_mut().zip(carried.into_iter().flatten()) {
             lanes::fill(b.out().split_at(from).1.split_at(end - from).0, bits);
         }
-        carried = if carried.is_empty() { total } else { one(dir, c, &carried, &total)? };
+        carries.push(carried.map_or(Ok(total.clone()), |carried| one(dir, c, carried, &total))?);
     }
     if c.partial {
         let mut runs = later(groups, 1, GROUPS_PER_STEP);
@@ -220,7 +366,7 @@ fn scan_tile(
     }
     let from = if begins { SCAN_GROUP.min(n) } else { 0 };
     if from == n {
-        return Ok(carried);
+        return Ok(carries);
     }
     let rest = n - from;
     for (k, (b, v)) in before.iter().zip(&*values).enumerate() {
@@ -235,7 +381,7 @@ fn scan_tile(
     for (k, v) in values.iter_mut().enumerate() {
         c.result(k, rest, v.out().split_at(from).1);
     }
-    Ok(carried)
+    Ok(carries)
 }
 
 /// The lanes of each group except the first `by`. An operator that may fault is applied to those only, so that it

@@ -1,5 +1,6 @@
 //! Loops around a body, and loops in it.
 
+mod blocks;
 mod conditionals;
 pub(crate) mod control;
 pub(crate) mod guarded_reads;

@@ -163,6 +163,7 @@ impl<'a> Emitter<'a> {
         let edges = edges.or_else(|| self.hints.line.is_some().then(|| (first.clone(), end.clone())));
         let (step, inside) = (of_stage(STAGE_STEP), of_stage(STAGE_INNER));
         let [from, to] = self.code.step_numbers([first, end]);
+        sinks.start = from.clone();
         let edges = edges.map(|(lo, hi)| self.code.step_numbers([lo, hi]).into());
         let whole = variant.is_along();
         // Rows that lie across memory are walked once for all remaining columns.
@@ -186,11 +187,7 @@ impl<'a> Emitter<'a> {
                 sinks.step(e, &inside, first, state)
             })
         };
-        let state = if sinks.by_blocks() {
-            self.blocks(&columns, &mut sinks, state, next_row, &mut write)
-        } else {
-            self.steps(&columns, state, next_row, &mut |e, first, state| write(e, &mut sinks, first, state))
-        };
+        let state = self.blocks(&sinks.blocks(), &columns, &mut sinks, state, next_row, &mut write);
         self.code.f.w.start(next_row);
         sinks.end(self, state);
         match &rows {
@@ -202,7 +199,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// Binds the lane axis in a step whose first lane is at a column.
-    fn at_column(&mut self, lane: usize, first: Operand) {
+    pub(crate) fn at_column(&mut self, lane: usize, first: Operand) {
         self.scope.axes[lane] = Axis::Lanes(first.clone());
         self.scope.set(self.facts.body.region.params[lane], Value::Affine(first, self.code.lane_step));
     }
@@ -441,8 +438,8 @@ impl VectorCode {
         [to, from].map(|end| put!(self.f, "sub i64 0, {end}"))
     }
 
-    /// The column of such a number.
-    fn column(&mut self, number: &Operand) -> Operand {
+    /// The column of such a number, or the number of a column.
+    pub(crate) fn column(&mut self, number: &Operand) -> Operand {
         if self.lane_step > 0 { number.clone() } else { put!(self.f, "xor i64 {number}, -1") }
     }
 }

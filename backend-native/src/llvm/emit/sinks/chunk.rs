@@ -94,11 +94,19 @@ impl<'a> SinkEmitter<'a> {
                     }
                 }
                 (Sink::Fold { combine, .. }, None) => {
-                    let at = put!(e.code.f, "sub i64 {first}, {}", self.block);
+                    let at = put!(e.code.f, "sub i64 {first}, {}", self.fold_block);
                     let at = put!(e.code.f, "udiv i64 {at}, {}", e.code.width.parts);
                     let gathered = e.reduce_to_vector(combine, &o.types(), elements, last.as_ref());
                     for ((leaf, parts), memory) in o.leaves.iter().zip(&gathered).zip(&o.kept) {
                         e.spill_lanes(leaf.ty, parts, memory, &at);
+                    }
+                    after.0.extend(before.by_ref().take(self.carried_by(e, o)));
+                }
+                (Sink::Scan { runs: true, .. }, None) => {
+                    let number = e.code.column(first);
+                    let at = put!(e.code.f, "sub i64 {number}, {}", self.scan_block);
+                    for ((leaf, parts), buffers) in o.leaves.iter().zip(&elements).zip(&o.runs) {
+                        e.spill_lanes(leaf.ty, parts, &buffers.kept, &at);
                     }
                     after.0.extend(before.by_ref().take(self.carried_by(e, o)));
                 }
@@ -109,24 +117,13 @@ impl<'a> SinkEmitter<'a> {
                         o.carry(e, next, &mut after);
                         continue;
                     }
-                    let (scanned, next) = e.scan_by(combine, &types, &elements, &carry, last.as_ref());
+                    let (mut scanned, next) = e.scan_by(combine, &types, &elements, &carry, last.as_ref());
                     o.carry(e, next, &mut after);
-                    if !self.is_preceded(o) {
-                        combined.extend(scanned);
-                        continue;
+                    if self.is_preceded(o) {
+                        let before = self.before_chunk(e, o);
+                        scanned = e.prepend_by(combine, &types, &before, &scanned);
                     }
-                    let leaves = o.leaves.iter().map(|l| {
-                        let before = self.before(e, *l);
-                        e.code.splat(&before, element(l.ty))
-                    });
-                    let leaves = leaves.collect();
-                    let there = if self.variant == Variant::BatchedRows {
-                        Operand::text("true")
-                    } else {
-                        let there = e.code.f.arg(KernelArg::HasCarryIn(o.leaves.first().map_or(0, |l| l.number)));
-                        put!(e.code.f, "icmp ne i64 {there}, 0")
-                    };
-                    combined.extend(e.prepend_by(combine, &types, &Carry { there, leaves }, &scanned));
+                    combined.extend(scanned);
                 }
                 (Sink::Store, _) => results.extend(o.leaves.iter().copied().zip(elements)),
                 (Sink::Scatter { .. } | Sink::Segments { .. } | Sink::Compact, _) => {}
@@ -135,6 +132,32 @@ impl<'a> SinkEmitter<'a> {
         if self.variant == Variant::ChunkTotals {
             return after;
         }
+        if !self.keeps_scans() {
+            self.store_combined(e, combined, results, first);
+            return after;
+        }
+        // Results of scans are stored together, at the end of the block.
+        let number = e.code.column(first);
+        let at = put!(e.code.f, "sub i64 {number}, {}", self.scan_block);
+        let scanned = self.outs.iter().filter(|o| o.is_scan() && !o.output.sink.scans_runs());
+        let buffers = scanned.flat_map(|o| o.leaves.iter().zip(&o.runs));
+        for ((leaf, buffers), parts) in buffers.zip(&combined) {
+            e.spill_lanes(leaf.ty, parts, &buffers.kept, &at);
+        }
+        for (leaf, parts) in results {
+            self.store(e, leaf, &parts, first);
+        }
+        after
+    }
+
+    /// Stores other results of a step, those of its scans, and those of their epilogue.
+    pub(crate) fn store_combined(
+        &self,
+        e: &mut Emitter<'a>,
+        combined: Vec<Parts>,
+        mut results: Vec<(Leaf, Parts)>,
+        first: &Operand,
+    ) {
         if let Some(epilogue) = self.kernel.epilogue.as_ref().filter(|_| self.scans()) {
             let values = e.inline_here(&epilogue.body, &combined);
             for &(number, k, ty) in &self.after {
@@ -153,7 +176,20 @@ impl<'a> SinkEmitter<'a> {
                 o.leaves.iter().zip(&own).for_each(|(leaf, parts)| self.store_in(e, *leaf, parts, &row, first));
             }
         }
-        after
+    }
+
+    /// What precedes a row or chunk that is scanned.
+    pub(crate) fn before_chunk(&self, e: &mut Emitter<'a>, o: &SinkOutput<'a>) -> Carry {
+        let leaves = o.leaves.iter().map(|l| {
+            let before = self.before(e, *l);
+            e.code.splat(&before, element(l.ty))
+        });
+        let leaves = leaves.collect();
+        if self.variant == Variant::BatchedRows {
+            return Carry { there: Operand::text("true"), leaves };
+        }
+        let there = e.code.f.arg(KernelArg::HasCarryIn(o.leaves.first().map_or(0, |l| l.number)));
+        Carry { there: put!(e.code.f, "icmp ne i64 {there}, 0"), leaves }
     }
 
     /// Whether steps carry the running result of a built-in operator.
@@ -168,7 +204,7 @@ impl<'a> SinkEmitter<'a> {
     }
 
     /// Whether a row or chunk that is scanned has a prefix.
-    fn is_preceded(&self, o: &SinkOutput<'_>) -> bool {
+    pub(crate) fn is_preceded(&self, o: &SinkOutput<'_>) -> bool {
         matches!(self.variant, Variant::Chunk { .. })
             || (self.variant == Variant::BatchedRows && o.output.sink.has_init())
     }

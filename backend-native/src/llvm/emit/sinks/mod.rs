@@ -8,5 +8,6 @@ pub(crate) mod pairwise_fold;
 pub(crate) mod row_lanes;
 pub(crate) mod row_scatter;
 pub(crate) mod scan;
+pub(crate) mod scan_runs;
 pub(crate) mod scatter;
 pub(crate) mod sink;

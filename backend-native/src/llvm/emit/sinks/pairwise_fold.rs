@@ -5,16 +5,16 @@
 //! spilled to the stack; a loop reduces these at the end of the block. So most vectors are full, and the code is short.
 //! The tile executor has the same tree.
 
-use crate::kernel::grouping::PAIRWISE_BLOCK;
-use crate::kernel::{Body, Kernel, Sink};
+use crate::kernel::grouping::{PAIRWISE_BLOCK, SCAN_BLOCK};
+use crate::kernel::{Body, Kernel, Output, Sink};
 use crate::llvm::emit::Emitter;
-use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
+use crate::llvm::emit::loops::loop_state::LoopState;
 use crate::llvm::emit::loops::structured::Structured;
 use crate::llvm::emit::sinks::scan::Carry;
-use crate::llvm::emit::sinks::sink::SinkEmitter;
+use crate::llvm::emit::sinks::scan_runs::KEPT_ELEMENTS;
 use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::value::{Mask, Parts, Value};
-use crate::llvm::emit::text::{Label, Operand, put};
+use crate::llvm::emit::text::{Operand, put};
 use acc_core::data::ScalarType;
 use std::fmt::Write;
 
@@ -23,11 +23,16 @@ pub(crate) fn kept_elements(parts: usize) -> usize {
     PAIRWISE_BLOCK / parts
 }
 
-/// The stack that the folds of a kernel spill to.
+/// The stack that the folds and scans of a kernel spill to.
 pub(crate) fn spilled_bytes(kernel: &Kernel, parts: usize) -> usize {
-    let folds = kernel.outputs.iter().filter(|o| matches!(o.sink, Sink::Fold { builtin: None, .. }));
-    let leaves = folds.flat_map(|o| kernel.values(o)).map(|&v| kernel.element.ty(v).size());
-    leaves.sum::<usize>() * kept_elements(parts)
+    let bytes = |o: &Output| kernel.values(o).iter().map(|&v| kernel.element.ty(v).size()).sum::<usize>();
+    let kept = |o: &Output| match o.sink {
+        Sink::Fold { builtin: None, .. } => kept_elements(parts),
+        Sink::Scan { runs: true, .. } => KEPT_ELEMENTS + SCAN_BLOCK,
+        Sink::Scan { .. } if kernel.outputs.iter().any(|o| o.sink.scans_runs()) => KEPT_ELEMENTS,
+        _ => 0,
+    };
+    kernel.outputs.iter().map(|o| kept(o) * bytes(o)).sum()
 }
 
 impl Function {
@@ -39,10 +44,6 @@ impl Function {
         let _ = writeln!(self.prologue.text, "  %buffer{k} = alloca [{bytes} x i8], align 64");
         Operand::text(format!("%buffer{k}"))
     }
-
-    fn least(&mut self, a: &Operand, b: &Operand) -> Operand {
-        put!(self, "call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
-    }
 }
 
 impl<'a> Emitter<'a> {
@@ -50,48 +51,11 @@ impl<'a> Emitter<'a> {
     pub(crate) fn spill_lanes(&mut self, ty: ScalarType, parts: &Parts, memory: &Operand, first: &Operand) {
         let mask = std::mem::replace(&mut self.code.mask, Mask::All);
         let stream = std::mem::take(&mut self.hints.stream);
+        let lane_step = std::mem::replace(&mut self.code.lane_step, 1);
         self.store(ty, parts, memory, first);
+        self.code.lane_step = lane_step;
         self.hints.stream = stream;
         self.code.mask = mask;
-    }
-
-    /// Writes the steps of a row, block by block; each block ends with a reduction. Returns what they carry, valid in
-    /// block `done`, which the caller starts.
-    pub(crate) fn blocks(
-        &mut self,
-        columns: &Columns,
-        sinks: &mut SinkEmitter<'a>,
-        state: LoopState,
-        done: Label,
-        write: &mut dyn FnMut(&mut Self, &mut SinkEmitter<'a>, &Operand, LoopState) -> LoopState,
-    ) -> LoopState {
-        let (head, body, before) = (self.code.f.w.label(), self.code.f.w.label(), self.code.f.w.block);
-        let entry = state.with(columns.from.clone(), "i64");
-        self.code.f.w.jump(head);
-        self.code.f.w.start(head);
-        let here = entry.phi_registers(&mut self.code.f.w);
-        let mark = self.code.f.w.position();
-        let (first, carried) = here.split();
-        let more = put!(self.code.f, "icmp slt i64 {first}, {}", columns.to);
-        self.code.f.w.branch(&more, body, done);
-        self.code.f.w.start(body);
-        let end = put!(self.code.f, "add i64 {first}, {PAIRWISE_BLOCK}");
-        let end = put!(self.code.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {})", columns.to);
-        let edges = columns.edges.clone().map(|(lo, hi)| (lo, self.code.f.least(&hi, &end)));
-        let own = Columns { from: first.clone(), to: end.clone(), edges, ..*columns };
-        sinks.block = first.clone();
-        let combine = self.code.f.w.label();
-        let state = self.steps(&own, carried.clone(), combine, &mut |e, column, state| write(e, sinks, column, state));
-        self.code.f.w.start(combine);
-        let parts = self.code.width.parts;
-        let count = put!(self.code.f, "sub i64 {end}, {first}");
-        let count = put!(self.code.f, "add i64 {count}, {}", parts - 1);
-        let count = put!(self.code.f, "udiv i64 {count}, {parts}");
-        let after = sinks.end_block(self, state, &count).with(end, "i64");
-        let last = self.code.f.w.block;
-        self.code.f.w.jump(head);
-        here.define_phis(&mut self.code.f.w, mark, &[(entry, before), (after, last)]);
-        carried
     }
 
     /// Combines the first `count` elements of each leaf's buffer, after `carry`; the result is in the first lane.

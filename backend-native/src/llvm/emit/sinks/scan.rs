@@ -182,7 +182,7 @@ impl VectorCode {
     }
 
     /// A constant mask of the lanes that satisfy a predicate.
-    fn lanes_where(&self, has: impl Fn(usize) -> bool) -> Operand {
+    pub(crate) fn lanes_where(&self, has: impl Fn(usize) -> bool) -> Operand {
         let flags: Vec<String> = (0..self.width.lanes).map(|k| format!("i1 {}", has(k))).collect();
         Operand::text(format!("<{}>", flags.join(", ")))
     }
@@ -328,7 +328,7 @@ impl<'a> Emitter<'a> {
 
     /// Combines, in the lanes with a flag, `first` with the elements after it in the order of the scan, which from the
     /// right is the operator's right operand. The other lanes keep their elements.
-    fn combined_where(
+    pub(crate) fn combined_where(
         &mut self,
         body: &'a Body,
         types: &[ScalarType],
@@ -337,8 +337,20 @@ impl<'a> Emitter<'a> {
         flags: &[Option<Operand>],
     ) -> Vec<Parts> {
         let second = xs.iter().cloned().map(Value::Varying).collect();
+        self.in_order_where(body, types, [first, second], flags, xs)
+    }
+
+    /// Combines operands that are given in the order of the scan, in the lanes with a flag; the others yield `alone`.
+    pub(crate) fn in_order_where(
+        &mut self,
+        body: &'a Body,
+        types: &[ScalarType],
+        [first, second]: [Vec<Value>; 2],
+        flags: &[Option<Operand>],
+        alone: &[Parts],
+    ) -> Vec<Parts> {
         let (left, right) = if self.code.lane_step > 0 { (first, second) } else { (second, first) };
-        self.inline_where(body, types, &[left, right].concat(), flags, xs)
+        self.inline_where(body, types, &[left, right].concat(), flags, alone)
     }
 
     /// The carry after each group, one lane per group; `groups` flags the groups with elements.

@@ -3,10 +3,12 @@
 //! Folds and scans group elements as the tile executor does: see `tile::reduce`, `run::rows::chunks` and
 //! `run::rows::scan`.
 
+use crate::kernel::grouping::{PAIRWISE_BLOCK, SCAN_BLOCK};
 use crate::kernel::{AxisKind, Kernel, Node, Output, Sink, region_cost};
-use crate::llvm::emit::loops::loop_state::LoopState;
+use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
 use crate::llvm::emit::sinks::pairwise_fold::kept_elements;
 use crate::llvm::emit::sinks::scan::Carry;
+use crate::llvm::emit::sinks::scan_runs::{KEPT_ELEMENTS, RunBuffers};
 use crate::llvm::emit::sinks::scatter::{Combining, Progress};
 use crate::llvm::emit::text::value::{Parts, Shape, Value};
 use crate::llvm::emit::text::{Operand, element, literal, put, stored};
@@ -24,8 +26,11 @@ pub(crate) struct SinkEmitter<'a> {
     pub outs: Vec<SinkOutput<'a>>,
     /// The leaves of a scan's epilogue: number over all outputs, position in the body's results, type.
     pub after: Vec<(u32, usize, ScalarType)>,
-    /// The first column of the current pairwise block.
-    pub block: Operand,
+    /// The number of the first step's column of the current block, of folds and of scans.
+    pub fold_block: Operand,
+    pub scan_block: Operand,
+    /// The number of the first step's column.
+    pub start: Operand,
     /// The position of the row's first column, relative to the results' memory.
     pub row: Operand,
     pub cost: usize,
@@ -45,6 +50,8 @@ pub(crate) struct SinkOutput<'a> {
     pub mark: Option<usize>,
     /// Buffers in which a fold with a user's operator keeps the elements of a block, leaf by leaf.
     pub kept: Vec<Operand>,
+    /// The buffers of a scan, leaf by leaf, in a kernel of which some scan divides its elements into runs.
+    pub runs: Vec<RunBuffers>,
 }
 
 /// A leaf of an output: its number over all outputs, and the value of the element body that it takes.
@@ -53,6 +60,24 @@ pub(crate) struct Leaf {
     pub number: u32,
     pub value: Val,
     pub ty: ScalarType,
+}
+
+/// Elements that are kept until all of a block are there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Block {
+    /// Of folds with a user's operator.
+    Fold,
+    /// Of scans in runs.
+    Scan,
+}
+
+impl Block {
+    pub(crate) fn len(self) -> usize {
+        match self {
+            Block::Fold => PAIRWISE_BLOCK,
+            Block::Scan => SCAN_BLOCK,
+        }
+    }
 }
 
 impl Leaf {
@@ -103,6 +128,7 @@ impl<'a> SinkEmitter<'a> {
     pub(crate) fn new(e: &mut Emitter<'a>, kernel: &'a Kernel, variant: Variant, row: Operand) -> SinkEmitter<'a> {
         let mut number = 0;
         let mut outs = Vec::new();
+        let scans_runs = kernel.outputs.iter().any(|o| o.sink.scans_runs());
         for output in &kernel.outputs {
             let before = output.sink.lead() as u32;
             let values = &kernel.element.region.results[output.values.clone()];
@@ -116,14 +142,26 @@ impl<'a> SinkEmitter<'a> {
             number += leaves.len() as u32 - before;
             let segmented = output.sink.segmented();
             let builtin = output.sink.builtin().or_else(|| segmented.map(|r| &r.ops[..]));
-            let mut out =
-                SinkOutput { output, leaves, factors, builtin, mark: segmented.map(|r| r.mark), kept: Vec::new() };
+            let mut out = SinkOutput {
+                output,
+                leaves,
+                factors,
+                builtin,
+                mark: segmented.map(|r| r.mark),
+                kept: Vec::new(),
+                runs: Vec::new(),
+            };
+            let leaves = out.leaves.iter();
             if variant.is_along() && out.carries() && !out.is_scan() {
-                out.kept = out
-                    .leaves
-                    .iter()
-                    .map(|l| e.code.f.memory(kept_elements(e.code.width.parts) * l.ty.size()))
-                    .collect();
+                let kept = leaves.map(|l| e.code.f.memory(kept_elements(e.code.width.parts) * l.ty.size()));
+                out.kept = kept.collect();
+            } else if variant.is_along() && out.is_scan() && scans_runs {
+                let buffers = leaves.map(|l| {
+                    let kept = e.code.f.memory(KEPT_ELEMENTS * l.ty.size());
+                    let own = if output.sink.scans_runs() { SCAN_BLOCK } else { 0 };
+                    RunBuffers { kept, transposed: e.code.f.memory(own * l.ty.size()) }
+                });
+                out.runs = buffers.collect();
             }
             outs.push(out);
         }
@@ -139,7 +177,8 @@ impl<'a> SinkEmitter<'a> {
         let right = kernel.axes.last() == Some(&AxisKind::Scan(Dir::Right));
         let progress =
             variant.is_scatter().then(|| Progress { row: row.clone(), exits: [e.code.f.bail_out, e.code.f.stop] });
-        SinkEmitter { variant, kernel, right, outs, after, block: Operand::int(0), row, cost, progress }
+        let [fold_block, scan_block, start] = [0; 3].map(Operand::int);
+        SinkEmitter { variant, kernel, right, outs, after, fold_block, scan_block, start, row, cost, progress }
     }
 
     /// The begin of a row: a scatter has combined all elements before it.
@@ -173,19 +212,30 @@ impl<'a> SinkEmitter<'a> {
             && e.facts.body.region.nodes.len() > MAX_SMALL_BODY_NODES
     }
 
-    /// Whether elements are kept, to be combined block by block.
-    pub(crate) fn by_blocks(&self) -> bool {
-        self.outs.iter().any(|o| !o.kept.is_empty())
+    /// The blocks whose elements are kept, to be combined at their ends, the longer ones first.
+    pub(crate) fn blocks(&self) -> Vec<Block> {
+        let folds = self.outs.iter().any(|o| !o.kept.is_empty()).then_some(Block::Fold);
+        let scans = self.keeps_scans().then_some(Block::Scan);
+        folds.into_iter().chain(scans).collect()
     }
 
-    /// Combines the `count` elements of a block.
-    pub(crate) fn end_block(&self, e: &mut Emitter<'a>, state: LoopState, count: &Operand) -> LoopState {
+    /// Whether scans keep elements or results until the block ends.
+    pub(crate) fn keeps_scans(&self) -> bool {
+        self.outs.iter().any(|o| !o.runs.is_empty())
+    }
+
+    /// Combines the elements of a block.
+    pub(crate) fn end_fold_block(&self, e: &mut Emitter<'a>, state: LoopState, columns: &Columns) -> LoopState {
+        let parts = e.code.width.parts;
+        let count = put!(e.code.f, "sub i64 {}, {}", columns.to, columns.from);
+        let count = put!(e.code.f, "add i64 {count}, {}", parts - 1);
+        let count = put!(e.code.f, "udiv i64 {count}, {parts}");
         let (mut before, mut after) = (state.0.into_iter(), LoopState::default());
         for o in &self.outs {
             match &o.output.sink {
                 Sink::Fold { combine, .. } if !o.kept.is_empty() => {
                     let Some(carry) = o.carried(&mut before) else { continue };
-                    let next = e.reduce_by(combine, &o.types(), &o.kept, &carry, count);
+                    let next = e.reduce_by(combine, &o.types(), &o.kept, &carry, &count);
                     o.carry(e, next, &mut after);
                 }
                 _ => after.0.extend(before.by_ref().take(self.carried_by(e, o))),
@@ -406,6 +456,11 @@ impl<'a> SinkEmitter<'a> {
         };
         e.code.mask = outer;
         LoopState(vec![(next, "i64".to_string())])
+    }
+
+    /// The axis of the lanes.
+    pub(crate) fn lane_axis(&self) -> usize {
+        self.variant.axes(self.kernel.axes.len()).0
     }
 
     pub(crate) fn scans(&self) -> bool {

@@ -55,6 +55,7 @@ impl Function {
             | KernelArg::Column(..)
             | KernelArg::Output(_)
             | KernelArg::Total(_)
+            | KernelArg::RunTotals(_)
             | KernelArg::Progress => "ptr",
             KernelArg::Extent(_) | KernelArg::ArrayExtent(..) | KernelArg::Evaluated(_) | KernelArg::Scalar(..) => {
                 "i64"
