@@ -2,8 +2,8 @@
 //! results of the previous ones. (A normalisation folds its rows and then reads each element again.) A block of rows
 //! can go through all of them while it is in the second-level cache.
 //!
-//! Of an array that a schedule computes within the loops of its reader, a row may read a window of rows, as a stencil does. The
-//! kernel of that array then computes the rows around a block, too: its halo, which neighbouring blocks have in common.
+//! Of an array that nothing else needs a row may read a window of rows, as a stencil does. The kernel of that array then computes
+//! the rows around a block, too: its halo, which neighbouring blocks have in common.
 
 use super::row_reads::{RowRead, row_reads};
 use super::{BlockPlan, Closed, Launch, Materialization, Plan, Step, Work};
@@ -40,9 +40,9 @@ impl RowBlocking {
     }
 }
 
-/// The row blockings of a block; `is_used` tells whether an array is needed outside of a range of steps. Those with kernels
-/// in register tiles come first: at launch such a kernel may turn out to be faster on its own, or to fold otherwise, and
-/// then those without remain.
+/// The row blockings of a block; `is_used` tells whether an array is needed outside of a range of steps. Those with halos, and with
+/// kernels in register tiles, come first: at launch a halo may turn out to be too large, or such a kernel to be faster on its own, or
+/// to fold otherwise, and then those without remain.
 pub(super) fn row_blockings(
     plan: &Plan,
     b: &BlockPlan,
@@ -50,10 +50,10 @@ pub(super) fn row_blockings(
     is_used: impl Fn(ArrayId, &Range<usize>) -> bool,
 ) -> Vec<RowBlocking> {
     let mut found: Vec<RowBlocking> = Vec::new();
-    for tiles in [true, false] {
+    for (halos, tiles) in [(true, true), (true, false), (false, true), (false, false)] {
         let mut at = 0;
         while at < b.steps.len() {
-            let blocking = row_blocking(plan, b, at, tiles, within, &is_used);
+            let blocking = row_blocking(plan, b, at, (halos, tiles), within, &is_used);
             at = blocking.as_ref().map_or(at + 1, |blocking| blocking.steps.end);
             found.extend(blocking.filter(|new| !found.iter().any(|f| f.steps == new.steps)));
         }
@@ -61,12 +61,12 @@ pub(super) fn row_blockings(
     found
 }
 
-/// The longest row blocking that begins at a step, with or without kernels in register tiles.
+/// The longest row blocking that begins at a step, with or without halos and kernels in register tiles.
 fn row_blocking(
     plan: &Plan,
     b: &BlockPlan,
     first: usize,
-    tiles: bool,
+    (halos, tiles): (bool, bool),
     within: &dyn Fn(ArrayId) -> bool,
     is_used: &dyn Fn(ArrayId, &Range<usize>) -> bool,
 ) -> Option<RowBlocking> {
@@ -85,8 +85,8 @@ fn row_blocking(
             Work::Kernel { launch, parts }
                 if joins(launch) && (is_row_wise(launch) || (tiles && is_tiled(launch, is_computed))) =>
             {
-                let reads =
-                    reads_of(launch, is_computed).filter(|r| r.iter().all(|r| r.is_own_row() || within(r.array)));
+                let reads = reads_of(launch, is_computed)
+                    .filter(|r| r.iter().all(|r| halos || r.is_own_row() || within(r.array)));
                 let mut closed = parts.iter().flat_map(|p| &p.closed);
                 let (Some(reads), false) = (reads, closed.any(|c| may_load(c, is_computed))) else { break };
                 members.push(reads.into_iter().map(|read| (computed[&read.array], read)).collect());

@@ -1,6 +1,6 @@
 //! Strided and permuting access: folds of columns, transpositions, sorts.
 
-use crate::common::{Rng, agree, agree_within, array, native, parse, scalar};
+use crate::common::{Rng, agree, agree_within, array, native, parse, same, scalar};
 use acc_core::data::{ArrayData, Column, ColumnElt, HasScalarType, Lit, Prim, ScalarType};
 use acc_core::exec::Ready;
 use acc_core::prelude::f16;
@@ -376,5 +376,37 @@ fn sorted_elements_need_no_positions() {
         let reversed = format!("b: [1]{elt} = backpermute(a, shape: || extent(a, 0), {back}) p: [1]i64 = argsort(b)");
         let e = explain(&alone.replace("p: [1]i64 = argsort(a)", &reversed));
         assert_eq!((e.kernels.len(), e.intermediates.len()), (2, 2), "{e}");
+    }
+}
+
+/// Results beyond the caches whose rows do not begin at cache lines: stencils, windows, several results of one size and of others.
+#[test]
+fn rows_anywhere_in_a_cache_line_are_stored_non_temporally() {
+    let programs = [
+        "r: [2]f32 = generate(shape: || (sub(extent(a, 0), 2i64), sub(extent(a, 1), 3i64)),
+           f: |%i: i64, %j: i64| add(a[%i, %j], mul(2.0f32, a[add(%i, 2i64), add(%j, 3i64)]))) yield r",
+        "r: [2]f32 = stencil(a, window: [3, 3], boundary: clamp,
+           f: |%a: f32, %b: f32, %c: f32, %d: f32, %e: f32, %f: f32, %g: f32, %h: f32, %i: f32| sub(add(%a, %i), mul(%e, sub(%c, %g))))
+         yield r",
+        "r: [2](f32, i32) = imap(a, f: |%i: i64, %j: i64, %x: f32| (add(%x, cast(%i, f32)), cast(sub(%i, %j), i32)))
+         s: [2]f32 = generate(shape: || (extent(a, 0), extent(a, 1)), f: |%i: i64, %j: i64| a[%i, max(sub(%j, 1i64), 0i64)])
+         yield r, s",
+        "r: [2](f32, f64) = imap(a, f: |%i: i64, %j: i64, %x: f32| (add(%x, cast(%i, f32)), cast(sub(%i, %j), f64))) yield r",
+        "r: [2]bool = imap(a, f: |%i: i64, %j: i64, %x: f32| lt(%x, cast(%i, f32)))
+         s: [2]f32 = generate(shape: || (extent(a, 0), extent(a, 1)),
+           f: |%i: i64, %j: i64| if lt(%j, 7i64) { yield a[%i, %j] } else { yield a[%i, sub(%j, 7i64)] }) yield r, s",
+    ];
+    let mut r = Rng(77);
+    for [rows, columns] in [[2100, 2101], [9000, 523], [8200, 513], [40_000, 110]] {
+        let a = array(&[rows, columns], &ScalarType::F32.into(), &mut r);
+        for body in programs {
+            let program = parse(&format!("program(a: [2]f32) {{ {body} }}"));
+            let args = [a.clone()];
+            let want = Native::tiles().run_untyped(&program, &args, &RunLimits::none()).unwrap();
+            let got = native(&program, &args).unwrap();
+            for (want, got) in want.iter().zip(&got) {
+                assert_eq!(same(want, got, 0.0), Ok(()), "{rows} {columns} {body}");
+            }
+        }
     }
 }

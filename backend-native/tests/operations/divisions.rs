@@ -1,7 +1,7 @@
-//! Integer divisions and remainders, mostly with divisors that are uniform in a row: exact for all operands.
+//! Divisions and remainders, mostly with divisors that are uniform in a row: exact for all operands.
 
 use crate::common::{Rng, agree, numbers};
-use acc_core::data::ScalarType;
+use acc_core::data::{ArrayData, Prim, ScalarType};
 use backend_native::Native;
 use std::sync::Arc;
 
@@ -221,6 +221,63 @@ fn literals_of_64_bits() {
                 all.join(", ")
             );
             agree(&text, &[numbers(ty, &[xs.len()], &xs)]);
+        }
+    }
+}
+
+/// Zeros, infinities, NaN, the least and the greatest numbers of both kinds, and numbers of all sizes.
+fn floats(ty: ScalarType, r: &mut Rng) -> Vec<f64> {
+    let bits = if ty == ScalarType::F32 { 32 } else { 64 };
+    let mut out = vec![0.0, 1.0, 3.0, f64::INFINITY, f64::NAN];
+    let of =
+        |bits_of: u64| if bits == 32 { f64::from(f32::from_bits(bits_of as u32)) } else { f64::from_bits(bits_of) };
+    let (digits, infinity) = if bits == 32 { (23, 0x7f80_0000) } else { (52, f64::INFINITY.to_bits()) };
+    out.extend([1, 2, 3, (1 << digits) - 1, 1 << digits, (1 << digits) + 1, infinity - 1, infinity - 2].map(of));
+    out.extend((0..300).map(|_| of((r.next() >> (64 - bits)) & (infinity | ((1 << digits) - 1)))));
+    // Near multiples of the divisors.
+    out.extend(
+        (0..200).map(|k| of((f64::from(k) * if bits == 32 { 1.0 } else { 0.1 }).max(1.0).to_bits() >> (64 - bits))),
+    );
+    let negative: Vec<f64> = out.iter().map(|x| -x).collect();
+    out.extend(negative);
+    out
+}
+
+/// Floats are divided by one number for all lanes without a division, and as one would round it: by constants, and by one for each
+/// row, near zero and large ones among them.
+#[test]
+fn floats_by_one_number_for_all_lanes() {
+    let mut r = Rng(41);
+    for ty in [ScalarType::F32, ScalarType::F64] {
+        let xs = floats(ty, &mut r);
+        let ys: Vec<f64> = floats(ty, &mut r).into_iter().chain((2..60).map(f64::from)).collect();
+        let lits = |xs: &[f64]| {
+            let lit = |x: &f64| match ty {
+                ScalarType::F32 => [(*x as f32).lit()],
+                _ => [x.lit()],
+            };
+            xs.iter().map(lit).collect::<Vec<_>>()
+        };
+        let x = ArrayData::from_leaves([xs.len()], ty.into(), lits(&xs)).unwrap();
+        let y = ArrayData::from_leaves([ys.len()], ty.into(), lits(&ys)).unwrap();
+        let each: Vec<f64> = ys.iter().flat_map(|y| std::iter::repeat_n(*y, xs.len())).collect();
+        let each = ArrayData::from_leaves([ys.len(), xs.len()], ty.into(), lits(&each)).unwrap();
+        agree(
+            &format!(
+                "program(x: [1]{ty}, y: [1]{ty}, each: [2]{ty}) {{
+                   r: [2]{ty} = generate(shape: || (extent(y, 0), extent(x, 0)), f: |%i: i64, %j: i64| div(x[%j], y[%i]))
+                   s: [2]{ty} = imap(each, f: |%i: i64, %j: i64, %y: {ty}| div(x[%j], %y))
+                   yield r, s }}"
+            ),
+            &[x.clone(), y, each],
+        );
+        for by in
+            ["3.0", "5.0", "7.0", "9.0", "-10.0", "49.0", "100.0", "255.0", "0.1", "0.75", "1.0e-3", "3.0e15", "8.0"]
+        {
+            agree(
+                &format!("program(x: [1]{ty}) {{ r: [1]{ty} = map(x, f: |%x: {ty}| div(%x, {by}{ty})) yield r }}"),
+                &[x.clone()],
+            );
         }
     }
 }

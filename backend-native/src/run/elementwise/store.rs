@@ -16,6 +16,9 @@ use std::ops::Range;
 /// Results from this many bytes on are stored non-temporally: they exceed the last-level cache's share of a core, so
 /// that caching them would only evict what is read.
 pub(crate) const MIN_STREAMED_BYTES: usize = 16 << 20;
+/// The least row for which that is done where rows do not begin at cache lines: their ends are stored as usual, some elements at a
+/// time.
+const MIN_UNALIGNED_ROW: usize = 512;
 /// Lanes of a tile of loads across rows, and the least row length for which rows are computed in panels. The cache
 /// lines of a panel of all rows stay in the first-level cache until the next row reads them.
 const PANEL_LANES: usize = 128;
@@ -161,7 +164,9 @@ impl<'a> StoreCode<'a> {
         // Non-temporally only where each row of each result begins at a cache line, or for the variant that aligns
         // itself.
         let aligned = row == n || rows_begin_at_lines(job, row);
-        let unaligned = stream && !aligned && transposed.is_some() && !flat && llvm::can_stream_unaligned(kernel);
+        let whole_rows = !panels && row >= MIN_UNALIGNED_ROW;
+        let in_lines = transposed.is_some() || whole_rows;
+        let unaligned = stream && !aligned && in_lines && !flat && llvm::can_stream_unaligned(kernel);
         let stream = stream && (aligned || unaligned);
         if let [.., around, row] = job.extents[..]
             && !flat
@@ -194,14 +199,16 @@ impl<'a> StoreCode<'a> {
             });
         }
         // The elements of a point along the transposed axis and along the axes between.
-        let whole = transposed.map_or(1, |axis| llvm::axes_between(kernel, axis).map(extent).product::<usize>() * row);
+        let alone = if unaligned { row } else { 1 };
+        let whole =
+            transposed.map_or(alone, |axis| llvm::axes_between(kernel, axis).map(extent).product::<usize>() * row);
         let transposed = transposed.is_some();
         // Cache lines per result and call: one, so that few lines are read at a time, or as many as one transposition
         // covers, where those fit the first-level cache.
         let types = job.outputs.iter().flat_map(|o| &o.types);
         let line = types.map(|t| CACHE_LINE_BYTES / t.size()).max().filter(|_| panels || transposed);
         let panel = line.map_or(usize::MAX, |line| match () {
-            () if unaligned => (4 * line).min(llvm::MAX_PANEL_COLUMNS - line),
+            () if unaligned && transposed => (4 * line).min(llvm::MAX_PANEL_COLUMNS - line),
             () if transposed && !stream => (4 * line).min(llvm::MAX_PANEL_COLUMNS),
             () => line,
         });
@@ -246,7 +253,7 @@ impl<'a> StoreCode<'a> {
         }
         // Whole cache lines, and whole rows of panels.
         let most = (WORK_PER_CALL / self.job.launch.cost.max(1)).next_multiple_of(CACHE_LINE_BYTES);
-        let most = if self.panel < self.row { most.next_multiple_of(self.row) } else { most };
+        let most = if self.panel < self.row || self.unaligned { most.next_multiple_of(self.row) } else { most };
         let most = if self.whole > self.row { most.next_multiple_of(self.whole * llvm::MAX_BLOCK_ROWS) } else { most };
         // All points between the transposed axis and the lane axis.
         let along = 0..self.whole / self.row.max(1);

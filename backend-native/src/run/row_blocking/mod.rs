@@ -19,12 +19,11 @@ use super::scheduled::Tiles;
 use super::{Run, View};
 use crate::Compile;
 use crate::bind::Names;
-use crate::buffer::CACHE_LINE_BYTES;
 use crate::kernel::Kernel;
 use crate::lower::BlockPlan;
 use crate::lower::row_blocking::{RowBlocking, kernels};
 use crate::prepare::{Launch, Work};
-use crate::run::elementwise::store::{MIN_STREAMED_BYTES, StoreCode, rows_begin_at_lines};
+use crate::run::elementwise::store::{MIN_STREAMED_BYTES, StoreCode};
 use crate::tile::machine::Stop;
 use acc_core::Error;
 use acc_core::ir::ArrayId;
@@ -37,6 +36,8 @@ const BLOCK_BYTES: usize = 128 << 10;
 /// The rows of a block for each row of a halo, which is moved once for each block, if a block of so many bytes has them.
 const ROWS_PER_HALO_ROW: usize = 4;
 const HALO_BLOCK_BYTES: usize = 4 * BLOCK_BYTES;
+/// The least bytes of arrays that are not stored then for which rows are moved: smaller ones stay in caches anyway.
+const MIN_HALO_TRANSIENT_BYTES: usize = 4 << 20;
 /// The least rows per thread.
 const MIN_ROWS_PER_THREAD: usize = 8;
 
@@ -177,9 +178,14 @@ impl<'p> Run<'p> {
         let _span = timeline::span(timeline::Kind::Kernel, || {
             stages.iter().map(|s| s.job.launch.kernel.title()).collect::<Vec<_>>().join("; ")
         });
+        let halo = ranges.halo().unwrap_or(0);
+        let transient = arrays.iter().filter(|a| !a.kept).map(|a| a.bytes() * spaces[a.kernel][0]).sum::<usize>();
+        let pays = transient >= MIN_HALO_TRANSIENT_BYTES && halo * ROWS_PER_HALO_ROW * bytes <= HALO_BLOCK_BYTES;
+        if halo > 0 && !pays && !is_scheduled && !always() {
+            return Ok(None);
+        }
         // Whole tiles of the reader.
         let tile = launches().last().map_or(1, |reader| rows_of_first_loop(&reader.kernel));
-        let halo = ranges.halo().unwrap_or(0);
         let around = (HALO_BLOCK_BYTES / bytes).clamp(halo, ROWS_PER_HALO_ROW * halo);
         let most = if large { rows.div_ceil(self.cx.threads.count().max(1)) } else { rows };
         let block = if always() { 3 } else { (BLOCK_BYTES / bytes).max(around).min(most) };
@@ -203,10 +209,8 @@ fn code_for<'a>(job: &'a Job<'a>, own: &[Array], jobs: &[(usize, Job<'_>)], alwa
     }
     // Arrays that a later stage reads stay in the cache.
     let read = |a: &Array| jobs.iter().any(|(_, job)| job.launch.reads(a.id));
-    let lines = |a: &Array| a.types.iter().all(|t| (a.width * t.size()).is_multiple_of(CACHE_LINE_BYTES));
     let rows = job.extents.first().copied().unwrap_or(1);
     let bytes: usize = own.iter().map(|a| rows * a.bytes()).sum();
-    let last = job.extents.last().copied().unwrap_or(1);
-    let begin = own.iter().all(|a| a.kept && !read(a) && lines(a)) && rows_begin_at_lines(job, last);
-    StoreCode::new(job, false, None, begin && bytes >= MIN_STREAMED_BYTES).map(StageCode::Store)
+    let stream = own.iter().all(|a| a.kept && !read(a)) && bytes >= MIN_STREAMED_BYTES;
+    StoreCode::new(job, false, None, stream).map(StageCode::Store)
 }

@@ -43,7 +43,7 @@ fn compare(name: &str, text: &str) -> usize {
 }
 
 /// Programs with row blocking: the body, over arrays `a` and `b` of type `T` in two dimensions, and its results.
-const PROGRAMS: [&str; 11] = [
+const PROGRAMS: [&str; 14] = [
     // Built-in and other operators, with and without initial values.
     "m: [1]T = fold1(a, f: |%x: T, %y: T| max(%x, %y))
      d: [2]T = imap(a, f: |%i: i64, %j: i64, %x: T| sub(%x, m[%i]))
@@ -140,6 +140,25 @@ const PROGRAMS: [&str; 11] = [
      d: [4]T = fold(c, f: |%x: T, %y: T| add(%x, %y), init: || 0T)
      e: [3]T = fold(d, f: |%x: T, %y: T| add(%x, %y), init: || 0T)
      r: [3]T = imap(e, f: |%i: i64, %o: i64, %j: i64, %x: T| add(%x, u[%i, %j, 0i64]))
+     yield r",
+    // Windows of rows, without a schedule: in the interior, and beyond borders.
+    "w: [2]T = generate(shape: || (extent(a, 0), max(sub(extent(a, 1), 2i64), 0i64)),
+       f: |%i: i64, %j: i64| mul(add(add(a[%i, %j], mul(a[%i, add(%j, 1i64)], 3T)), a[%i, add(%j, 2i64)]), add(a[%i, %j], 7T)))
+     r: [2]T = generate(shape: || (max(sub(extent(a, 0), 2i64), 0i64), max(sub(extent(a, 1), 2i64), 0i64)),
+       f: |%i: i64, %j: i64| sub(add(w[%i, %j], mul(w[add(%i, 1i64), %j], 3T)), w[add(%i, 2i64), %j]))
+     yield r",
+    "p: [2]T = stencil(a, window: [1, 5], boundary: clamp, f: |%u: T, %v: T, %x: T, %y: T, %z: T| sub(add(mul(%u, 3T), %v), sub(mul(%x, 7T), mul(%y, %z))))
+     q: [2]T = stencil(b, window: [1, 5], boundary: mirror, f: |%u: T, %v: T, %x: T, %y: T, %z: T| add(sub(mul(%u, 3T), %v), mul(mul(%x, 7T), sub(%y, %z))))
+     r: [2]T = stencil(p, q, windows: [[5, 1], [3, 1]], boundaries: [clamp, mirror],
+       f: |%u: T, %v: T, %x: T, %y: T, %z: T, %k: T, %l: T, %m: T| sub(add(sub(%u, %v), add(%x, %y)), sub(%z, add(%k, sub(%l, %m)))))
+     yield r",
+    // A chain of them, with sums of rows in between.
+    "p: [2]T = stencil(a, window: [3, 3], boundary: clamp,
+       f: |%q: T, %r: T, %s: T, %t: T, %u: T, %v: T, %x: T, %y: T, %z: T|
+         sub(add(add(%q, mul(%r, 3T)), sub(%s, %t)), add(sub(%u, %v), add(%x, sub(%y, %z)))))
+     m: [1]T = fold1(p, f: |%x: T, %y: T| max(%x, %y))
+     n: [2]T = imap(p, f: |%i: i64, %j: i64, %x: T| mul(sub(%x, m[%i]), add(p[max(sub(%i, 1i64), 0i64), %j], 7T)))
+     r: [2]T = imap(n, f: |%i: i64, %j: i64, %x: T| sub(add(%x, n[min(add(%i, 1i64), sub(extent(n, 0), 1i64)), %j]), m[%i]))
      yield r",
 ];
 

@@ -8,12 +8,12 @@ use crate::buffer::CACHE_LINE_BYTES;
 use crate::kernel::Kernel;
 use crate::llvm::emit::text::function::Function;
 use crate::llvm::emit::text::{Operand, put};
-use crate::llvm::emit::{Emitter, KernelArg, Variant, transposed_axis};
+use crate::llvm::emit::{Emitter, KernelArg, Variant};
 
-/// Whether panels of a kernel's rows may end at cache lines: loads are transposed, and stored elements have one size.
-/// Such a panel is a cache line narrower than the buffer.
+/// Whether panels of a kernel's rows may end at cache lines: stored elements have one size. Where loads are transposed, such a panel
+/// is a cache line narrower than the buffer; elsewhere panels are whole rows.
 pub(crate) fn can_stream_unaligned(kernel: &Kernel) -> bool {
-    transposed_axis(kernel).is_some() && size(kernel).is_some()
+    size(kernel).is_some()
 }
 
 /// The bytes of a stored element, if all have the same.

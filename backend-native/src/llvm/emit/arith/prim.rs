@@ -65,6 +65,9 @@ impl Emitter<'_> {
             if let Some(root) = self.quotient_by_root(p, args) {
                 return root;
             }
+            if let Some(quotient) = self.quotient_by_one(p, args) {
+                return quotient;
+            }
             if let Some(flags) = self.compared_lanes(p, args) {
                 return Value::Varying(flags);
             }
