@@ -91,3 +91,29 @@ def clusters(dimensions, centres, n):
 def interpolated(n):
     """Positions among bins, weights, and numbers for the bins."""
     return uniform(46, n, 0, BINS - 1 - 1e-3), uniform(47, n, 0, 1), uniform(48, BINS, 0, 1)
+
+
+BATCH, LEARNING_RATE = 100, np.float32(0.05)
+
+
+def network():
+    """Filters and biases of two convolutions, weights and biases of the last layer."""
+    first = uniform(113, 150, -0.8, 0.8).reshape(6, 1, 5, 5), uniform(114, 6, -0.2, 0.2)
+    second = uniform(115, 1800, -0.3, 0.3).reshape(12, 6, 5, 5), uniform(116, 12, -0.08, 0.08)
+    return *first, *second, uniform(117, 1920, -0.07, 0.07).reshape(10, 192), np.full(10, -2.2, np.float32)
+
+
+def examples(count):
+    """Images and labels: of each label a pattern, under noise."""
+    labels = keys(110, count, 10).astype(np.int64)
+    patterns = uniform(111, 10 * 28 * 28, 0, 0.5).reshape(10, 28, 28)
+    return uniform(112, count * 28 * 28, 0, 0.5).reshape(count, 28, 28) + patterns[labels], labels
+
+
+def networks(training, test):
+    """The rows' ids; each function takes the parameters of the network, images and labels."""
+    steps, images = 2, 10_000
+    return {
+        f"cnn: training {steps} steps of {BATCH} images": lambda: training(*network(), *examples(steps * BATCH)),
+        f"cnn: a test pass {images} images": lambda: test(*network(), *examples(images)),
+    }

@@ -225,6 +225,43 @@ def problem(name, by, arrays, with_gradient):
     return ready(both, *arrays)
 
 
+def layer(x, filters, biases):
+    y = jax.nn.sigmoid(lax.conv(x, filters, (1, 1), "VALID") + biases[:, None, None])
+    n, c, h, w = y.shape
+    return y.reshape(n, c, h // 2, 2, w // 2, 2).mean((3, 5))
+
+
+def outputs(net, images):
+    k1, b1, k2, b2, w, b = net
+    second = layer(layer(images[:, None], k1, b1), k2, b2)
+    return jax.nn.sigmoid(second.reshape(len(images), -1) @ w.T + b)
+
+
+def training(*arrays):
+    def loss(net, images, labels):
+        return f32(0.5) * ((outputs(net, images) - jax.nn.one_hot(labels, 10, dtype=f32)) ** 2).sum()
+
+    def step(net, batch):
+        value, gradient = jax.value_and_grad(loss)(net, *batch)
+        return tuple(p - d.LEARNING_RATE * g for p, g in zip(net, gradient)), value
+
+    def steps(*arrays):
+        *net, images, labels = arrays
+        batches = images.reshape(-1, d.BATCH, 28, 28), labels.reshape(-1, d.BATCH)
+        net, losses = lax.scan(step, tuple(net), batches)
+        return losses.sum(), *net
+
+    return ready(steps, *arrays)
+
+
+def test(*arrays):
+    def confusion(*arrays):
+        *net, images, labels = arrays
+        return jnp.zeros((10, 10), np.int64).at[labels, outputs(net, images).argmax(1)].add(1)
+
+    return ready(confusion, *arrays)
+
+
 if __name__ == "__main__":
     loop = lambda n, step, x: lax.fori_loop(0, n, step, x)
-    serve(kernels(sys.modules[__name__]) | papers(jnp, ready, loop))
+    serve(kernels(sys.modules[__name__]) | papers(jnp, ready, loop) | d.networks(training, test))

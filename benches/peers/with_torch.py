@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 
 import data as d
 from papers import papers
@@ -235,6 +236,40 @@ def problem(name, by, arrays, with_gradient):
     return ready(both, *arrays, compiled=compiled)
 
 
+def outputs(net, images):
+    k1, b1, k2, b2, w, b = net
+    layer = lambda x, filters, biases: F.avg_pool2d(torch.sigmoid(F.conv2d(x, filters, biases)), 2)
+    second = layer(layer(images[:, None], k1, b1), k2, b2)
+    return torch.sigmoid(second.flatten(1) @ w.T + b)
+
+
+def training(*arrays):
+    def loss(net, images, labels):
+        return 0.5 * ((outputs(net, images) - F.one_hot(labels, 10)) ** 2).sum()
+
+    def steps(*arrays):
+        *net, images, labels = arrays
+        sum_of_losses = torch.zeros(())
+        for x, t in zip(images.split(d.BATCH), labels.split(d.BATCH)):
+            with torch.enable_grad():
+                gradient, value = torch.func.grad_and_value(loss)(tuple(net), x, t)
+            net = [p - float(d.LEARNING_RATE) * g for p, g in zip(net, gradient)]
+            sum_of_losses = sum_of_losses + value
+        return sum_of_losses, *net
+
+    return ready(steps, *arrays)
+
+
+def test(*arrays):
+    def confusion(*arrays):
+        *net, images, labels = arrays
+        places = labels * 10 + outputs(net, images).argmax(1)
+        return torch.bincount(places, minlength=100)
+
+    return ready(confusion, *arrays)
+
+
 if __name__ == "__main__":
     # Hundreds of steps in a row take the compiler minutes.
-    serve(kernels(sys.modules[__name__]) | papers(torch, lambda f, *arrays: ready(f, *arrays, compiled=False)))
+    rows = kernels(sys.modules[__name__]) | papers(torch, lambda f, *arrays: ready(f, *arrays, compiled=False))
+    serve(rows | d.networks(training, test))
