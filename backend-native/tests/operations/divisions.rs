@@ -276,7 +276,7 @@ fn floats_by_one_number_for_all_lanes() {
         {
             agree(
                 &format!("program(x: [1]{ty}) {{ r: [1]{ty} = map(x, f: |%x: {ty}| div(%x, {by}{ty})) yield r }}"),
-                &[x.clone()],
+                std::slice::from_ref(&x),
             );
         }
     }

@@ -74,9 +74,20 @@ impl Emitter<'_> {
             return self.map_parts(args, &mut |e, shape, a| e.code.operation(p, ty, shape, a));
         }
         // Affine operands are computed for the first lane; the result's step is known.
-        let firsts: Vec<Operand> = args.iter().map(|&v| self.scope.scalar(v)).collect();
+        let firsts: Vec<Operand> = args.iter().map(|&v| self.first_lane(v)).collect();
         let first = self.code.operation(p, ty, Shape::Scalar, &firsts);
         if let Uniformity::Affine(step) = level { Value::Affine(first, step) } else { Value::Uniform(first) }
+    }
+
+    /// A value in the first lane. One of which lanes are far apart is in vectors, even where differences of such values are not.
+    fn first_lane(&mut self, v: Val) -> Operand {
+        match self.scope.value(v) {
+            Value::Varying(parts) => {
+                let t = self.code.vector(self.ty(v));
+                put!(self.code.f, "extractelement {t} {}, i64 0", parts[0])
+            }
+            Value::Uniform(_) | Value::Affine(..) => self.scope.scalar(v),
+        }
     }
 }
 

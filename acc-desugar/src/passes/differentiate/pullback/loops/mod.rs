@@ -35,15 +35,17 @@ struct Loop {
     step: Block,
     of_step: OfStep,
     history: History,
+    /// Components of the state that have the same extents in all steps if the first step keeps these, which have these extents after
+    /// it.
+    assumed: Vec<(ArrayId, Fun)>,
 }
 
 /// Whether what steps back read is put in [histories](history).
 enum History {
     /// It is not: each step is computed again alone.
     None,
-    /// The loop itself does so. States have the same extents in all steps if the first step keeps these, which have these extents
-    /// after it.
-    Recorded { assumed: Vec<(ArrayId, Fun)> },
+    /// The loop itself does so.
+    Recorded,
     /// When steps are computed again, as long as these components of the state have the same extents.
     Again { changing: Vec<usize>, keeps_extents: Option<ArrayId> },
 }
@@ -145,12 +147,13 @@ impl Reverse<'_, '_> {
         let mut of_step = copied.of_state(self.w);
         let has_room = self.w.histories && of_step.read.iter().all(|a| self.w.rank(*a) < MAX_RANK);
         let extents = StepExtents::new(self.w, step);
+        let mut assumed = Vec::new();
         let history = if !has_room || of_step.read.is_empty() {
             History::None
         } else if !self.w.exact && of_step.read.iter().all(|a| extents.is_fixed(*a)) {
             of_step = copied.with_residuals(self.w, &extents);
-            let assumed = extents.assumed_of(&of_step);
-            if of_step.read.is_empty() { History::None } else { History::Recorded { assumed } }
+            assumed = extents.assumed_of(&of_step);
+            if of_step.read.is_empty() { History::None } else { History::Recorded }
         } else {
             let component = |a: &ArrayId| step.params.iter().position(|p| p == a);
             let changes = |k: &usize| !self.w.same_extents(step.params[*k], step.results[*k]);
@@ -159,7 +162,7 @@ impl Reverse<'_, '_> {
         };
         let mut step = step.clone();
         step.results.extend(&of_step.read);
-        Ok(Loop { init: init.to_vec(), step, of_step, history })
+        Ok(Loop { init: init.to_vec(), step, of_step, history, assumed })
     }
 
     /// A number, as an array of rank 0.
@@ -206,11 +209,13 @@ impl Reverse<'_, '_> {
         let n = l.init.len();
         let zero = self.number(|c| c.int(0));
         let (mut all, mut rows) = (l.init.clone(), zero);
-        all.push(zero);
+        // Steps back may take nothing but extents of the state from the first one.
+        let kept = self.if_kept(zero, l);
+        all.push(if matches!(l.history, History::None) { kept } else { zero });
         match &l.history {
             History::None => {}
-            History::Recorded { assumed } => {
-                all.push(self.if_kept(zero, l, assumed));
+            History::Recorded => {
+                all.push(kept);
                 let histories = self.histories(l, &l.init);
                 // Nothing but the rows that it writes is asked of a history in the loop, so that it is written in place.
                 rows = self.number(|c| c.extent(histories[0], 0));
@@ -222,7 +227,7 @@ impl Reverse<'_, '_> {
         let test = self.block(&all, |this, params| Ok(this.once_more(test, &params[..n])))?;
         let step = self.block(&all, |this, params| {
             let (state, more) = params.split_at(n);
-            if let (History::Recorded { .. }, [count, row, histories @ ..]) = (&l.history, more) {
+            if let (History::Recorded, [count, row, histories @ ..]) = (&l.history, more) {
                 let (next, recorded) = this.recorded(l, state, *row, histories);
                 let numbers = vec![this.next(*count), this.next_row(*row, rows)];
                 return Ok([next, numbers, recorded].concat());
@@ -242,7 +247,7 @@ impl Reverse<'_, '_> {
         let mut way = Way { steps: found[0], last: None };
         match &mut l.history {
             History::None => {}
-            History::Recorded { .. } => {
+            History::Recorded => {
                 let valid = self.valid_rows(found[0], found[2]);
                 way.last = Some((Rows { valid, next: found[1] }, found[2..].to_vec()));
             }
@@ -253,14 +258,14 @@ impl Reverse<'_, '_> {
     }
 
     /// An array, with a check that the first step of a loop keeps the extents of its state.
-    fn if_kept(&mut self, xs: ArrayId, l: &Loop, assumed: &[(ArrayId, Fun)]) -> ArrayId {
-        if assumed.is_empty() {
+    fn if_kept(&mut self, xs: ArrayId, l: &Loop) -> ArrayId {
+        if l.assumed.is_empty() {
             return xs;
         }
         let at = |a: &ArrayId| at_state(&l.step, &l.init, *a);
         let mut c = self.w.code([]);
         let mut ok = c.truth(true);
-        for (a, after) in assumed {
+        for (a, after) in &l.assumed {
             for (axis, n) in c.inline(&after.map_arrays(&mut |a| at(a)), &[]).into_iter().enumerate() {
                 let own = c.extent(at(a), axis);
                 ok = and_equal(&mut c, ok, [own, n]);
