@@ -69,7 +69,7 @@ impl Reverse<'_, '_> {
     pub(super) fn segment(&mut self, l: &Loop, state: &[ArrayId]) -> ArrayId {
         let keeps_extents = match &l.history {
             History::None => return self.number(|c| c.int(1)),
-            History::Recorded { .. } => None,
+            History::Recorded => None,
             History::Again { keeps_extents, .. } => *keeps_extents,
         };
         let arrays = self.arrays(l, state);
@@ -140,7 +140,7 @@ impl Reverse<'_, '_> {
     ) -> Result<(Rows, Vec<ArrayId>), Error> {
         let histories = match &l.history {
             History::Again { changing, .. } if !changing.is_empty() => self.histories(l, state),
-            History::None | History::Recorded { .. } | History::Again { .. } => histories.to_vec(),
+            History::None | History::Recorded | History::Again { .. } => histories.to_vec(),
         };
         // The last step is of no use where only states are read.
         let of_states = l.of_step.read.iter().all(|a| l.step.params.contains(a));

@@ -65,7 +65,7 @@ impl Reverse<'_, '_> {
             Some((rows, histories)) => (*rows, histories.clone()),
             None => match l.history {
                 History::None => (none, Vec::new()),
-                History::Recorded { .. } | History::Again { .. } => (none, self.histories(l, &l.init)),
+                History::Recorded | History::Again { .. } => (none, self.histories(l, &l.init)),
             },
         };
         let kept: Vec<ArrayId> = std::iter::repeat_n(&l.init, room).flatten().copied().collect();
