@@ -45,7 +45,7 @@ impl<T> Replay<T> {
     /// Runs the program; where that meets a fault, makes the exact form, if there is none yet, and runs that.
     ///
     /// The outcome is that of the exact run. If a limit stops it, or there is no memory for it, the fault of the fast run is
-    /// reported, if it is known to be one: an error of a library need not be due to a fault.
+    /// reported, if it is known to be one: an error of a library need not be due to a fault. A defect is always reported.
     pub fn run<R>(
         &self,
         run: impl Fn(&T) -> Result<R, Ended>,
@@ -64,6 +64,7 @@ impl<T> Replay<T> {
             {
                 *e
             }
+            (Ended::Error(e), Some(_)) if matches!(*e, Error::Defect { .. } | Error::Verify(_)) => *e,
             (Ended::Fault(None) | Ended::Error(_), Some(known)) => *known,
             (Ended::Error(e), None) => *e,
             (Ended::Fault(None), None) => Error::defect("replay", "a fault was found that no run can tell"),
@@ -121,6 +122,12 @@ mod tests {
         let replay = Replay::new(());
         let run = |_: &()| Err::<i32, _>(Ended::from(fault("a")));
         assert_eq!(replay.run(run, || Err(limit)), Err(fault("a")));
+    }
+
+    #[test]
+    fn a_defect_of_the_exact_run_is_told() {
+        let defect = Error::defect("native", "no such array");
+        assert_eq!(outcome(Err(Some(fault("a"))), Err(defect.clone())), Err(defect));
     }
 
     #[test]

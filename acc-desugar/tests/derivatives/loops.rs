@@ -156,3 +156,25 @@ fn arrays_of_counters() {
         &[&[3], &[3]],
     );
 }
+
+#[test]
+fn a_loop_in_a_derivative_whose_first_step_changes_extents() {
+    let source = "program(x: [1]f64, y: [1]f64, by: [1]f64) {
+        z: [1]f64, d: [1]f64, e: [1]f64 = vjp(x, y, by: [by], f: |x: [1]f64, y: [1]f64| {
+          n: [0]i64 = generate(shape: || (), f: || 0i64)
+          end: [1]f64, k: [0]i64 = awhile(x, n, test: |s: [1]f64, k: [0]i64| {
+            more: [0]bool = map(k, f: |%k: i64| lt(%k, TIMESi64))
+            yield more
+          }, step: |s: [1]f64, k: [0]i64| {
+            next: [0]i64 = map(k, f: |%k: i64| add(%k, 1i64))
+            squares: [1]f64 = map(y, f: |%y: f64| mul(%y, %y))
+            yield squares, next
+          })
+          yield end
+        })
+        yield z, d, e
+    }";
+    for (times, n) in [(0, 3), (1, 2), (2, 2)] {
+        check_with(&source.replace("TIMES", &format!("{times}")), &[&[3], &[2], &[n]]);
+    }
+}

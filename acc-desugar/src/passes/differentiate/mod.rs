@@ -92,7 +92,8 @@ struct Expander<'a> {
 
 impl<'a> Expander<'a> {
     fn new(program: &Program, settings: &Settings<'a>, exact: bool) -> Expander<'a> {
-        Expander { w: Writer::new(program.types.clone(), settings), known: HashMap::new(), derivatives: 0, exact }
+        let w = Writer::new(program.types.clone(), settings, !exact);
+        Expander { w, known: HashMap::new(), derivatives: 0, exact }
     }
 }
 
@@ -133,7 +134,7 @@ impl Expander<'_> {
         };
         // An adjoint that is 0 at the point may have tangents that are not.
         self.w.exact = self.exact && self.derivatives == 0;
-        let assumes = mode == Mode::Reverse && !self.exact && self.w.histories;
+        let assumes = mode == Mode::Reverse && self.w.assumes && self.w.histories;
         let equal = if assumes { equal_axes(&self.w, &f) } else { Equal::new() };
         let f = with_equal_extents(&mut self.w, f, &at, &equal);
         let inside = |e: Error| e.during(s.operation(), &s.loc);

@@ -26,6 +26,8 @@ pub(super) struct Writer<'a> {
     pub(super) histories: bool,
     /// Whether nothing is evaluated for adjoints that are all 0, where the function may not evaluate it.
     pub(super) exact: bool,
+    /// Whether adjoints may assume, with a check that fails otherwise, that arrays have equal extents.
+    pub(super) assumes: bool,
     /// Which arrays have the same extents.
     pub(super) extents: Extents,
     known: KnownExtents,
@@ -33,7 +35,7 @@ pub(super) struct Writer<'a> {
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>) -> Writer<'a> {
+    pub(super) fn new(types: Vec<ArrayType>, settings: &Settings<'a>, assumes: bool) -> Writer<'a> {
         let &Settings { limits, kept_states, histories, .. } = settings;
         Writer {
             extents: Extents::of_types(&types),
@@ -45,6 +47,7 @@ impl<'a> Writer<'a> {
             kept_states,
             histories,
             exact: false,
+            assumes,
             known: KnownExtents::default(),
             notes: Vec::new(),
         }

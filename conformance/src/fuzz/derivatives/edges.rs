@@ -5,6 +5,7 @@
 //! so beside a slope that is infinite, and where an array holds an infinity (`docs/SEMANTICS.md`). What a branch contributes
 //! that is not taken is no such case: the function has a slope there, and has the same one nearby.
 
+use super::infinities::has_infinities;
 use super::moved_operands::moved_operands;
 use super::points::{nearby, numbers};
 use super::{Arc, ArrayData, Program, interpreted};
@@ -43,13 +44,4 @@ fn is_another(derivative: &Arc<Program>, all: &[ArrayData], point: usize, step: 
     let mut pairs = want.iter().flat_map(numbers).zip(got.iter().flat_map(numbers));
     let same_shapes = want.iter().map(ArrayData::shape).eq(got.iter().map(ArrayData::shape));
     !same_shapes || pairs.any(|(x, y)| x.is_finite() && (!y.is_finite() || (x - y).abs() > MAX_CHANGE * greatest))
-}
-
-/// Whether an array of the program holds an infinity or a NaN at this point.
-fn has_infinities(program: &Program, args: &[ArrayData]) -> bool {
-    let mut all = program.clone();
-    all.body.results = all.body.stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
-    let finite = |a: &ArrayData| numbers(a).all(f64::is_finite);
-    let values = interpreted(&Arc::new(all), args);
-    !args.iter().all(finite) || !values.is_ok_and(|values| values.iter().all(finite))
 }

@@ -17,6 +17,7 @@
 mod compare;
 mod edges;
 mod identities;
+mod infinities;
 mod moved_operands;
 mod points;
 mod varied;

@@ -6,58 +6,77 @@
 
 use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::eval::eval_cast;
-use acc_core::ir::{ArrayId, Block, Closed, Fun, Ir, Mapper, Node, PrimOp, Program, Region, ScalarOp, Stmt, Val};
+use acc_core::ir::{ArrayId, Block, Closed, Fun, Ir, Loc, Mapper, Node, PrimOp, Program, Region, ScalarOp, Stmt, Val};
 use std::convert::Infallible;
 
 /// The factor and the summand of each way to move operands: at -1, 0 and 1 the one leads where the other does not.
 const MOVES: [(f64, f64); 2] = [(0.99, 1e-4), (1.01, 1e-4)];
 
-/// The program with the operands of functions whose slope is infinite somewhere moved, in each way.
-pub(super) fn moved_operands(program: &Program) -> [Program; 2] {
-    MOVES.map(|by| Program { body: Move(by).moved(&program.body), ..program.clone() })
+/// The program with the operands of functions whose slope is infinite somewhere moved, in each way; and with their sums in the
+/// place of these functions, but for those in branches: there an infinite slope may come from one that is not taken.
+pub(super) fn moved_operands(program: &Program) -> [Program; 3] {
+    let ways = [Way::Moved(MOVES[0]), Way::Moved(MOVES[1]), Way::Sums];
+    ways.map(|way| Program { body: way.moved(&program.body), ..program.clone() })
 }
 
-struct Move((f64, f64));
+/// What becomes of functions whose slope is infinite somewhere.
+#[derive(Clone, Copy)]
+enum Way {
+    /// Their operands are multiplied with the first and added to the second number.
+    Moved((f64, f64)),
+    /// They are sums.
+    Sums,
+}
 
-impl Move {
-    fn moved(&mut self, b: &Block) -> Block {
-        let stmt = |s: &Stmt| Stmt { op: s.op.map(self), ..s.clone() };
+impl Way {
+    fn moved(self, b: &Block) -> Block {
+        let stmt = |s: &Stmt| Stmt { op: s.op.map(&mut { self }), ..s.clone() };
         Block { params: b.params.clone(), stmts: b.stmts.iter().map(stmt).collect(), results: b.results.clone() }
     }
 
-    fn region(&self, r: &mut Region, types: &mut Vec<ScalarType>) {
+    fn region(self, r: &mut Region, types: &mut Vec<ScalarType>) {
         let mut nodes = Vec::new();
         for mut n in std::mem::take(&mut r.nodes) {
-            n.op.regions_mut().into_iter().for_each(|inner| self.region(inner, types));
+            if !matches!((&n.op, self), (ScalarOp::If { .. }, Way::Sums)) {
+                n.op.regions_mut().into_iter().for_each(|inner| self.region(inner, types));
+            }
             if let ScalarOp::Prim(op, args) = &mut n.op
                 && has_infinite_slopes(*op)
             {
-                for v in args {
-                    *v = self.beside(*v, types, &n.loc, &mut nodes);
+                match self {
+                    Way::Moved(by) => {
+                        for v in args {
+                            *v = beside(*v, by, types, &n.loc, &mut nodes);
+                        }
+                    }
+                    Way::Sums => {
+                        let both = [args.first().copied(), args.last().copied()].into_iter().flatten().collect();
+                        n.op = ScalarOp::Prim(PrimOp::AddP, both);
+                    }
                 }
             }
             nodes.push(n);
         }
         r.nodes = nodes;
     }
-
-    /// The value times the factor, plus the summand.
-    fn beside(&self, v: Val, types: &mut Vec<ScalarType>, loc: &acc_core::ir::Loc, nodes: &mut Vec<Node>) -> Val {
-        let ty = types[v.index()];
-        let mut add = |op: ScalarOp| {
-            types.push(ty);
-            let result = Val(types.len() as u32 - 1);
-            nodes.push(Node { results: [result].into_iter().collect(), op, loc: loc.clone() });
-            result
-        };
-        let number = |x: f64| ScalarOp::Const(eval_cast(x.lit(), ty).unwrap_or_else(|_| Lit::zero(ty)));
-        let (factor, summand) = (add(number(self.0.0)), add(number(self.0.1)));
-        let product = add(ScalarOp::Prim(PrimOp::MulP, [v, factor].into_iter().collect()));
-        add(ScalarOp::Prim(PrimOp::AddP, [product, summand].into_iter().collect()))
-    }
 }
 
-impl Mapper<Ir, Ir> for Move {
+/// The value times the factor, plus the summand.
+fn beside(v: Val, by: (f64, f64), types: &mut Vec<ScalarType>, loc: &Loc, nodes: &mut Vec<Node>) -> Val {
+    let ty = types[v.index()];
+    let mut add = |op: ScalarOp| {
+        types.push(ty);
+        let result = Val(types.len() as u32 - 1);
+        nodes.push(Node { results: [result].into_iter().collect(), op, loc: loc.clone() });
+        result
+    };
+    let number = |x: f64| ScalarOp::Const(eval_cast(x.lit(), ty).unwrap_or_else(|_| Lit::zero(ty)));
+    let (factor, summand) = (add(number(by.0)), add(number(by.1)));
+    let product = add(ScalarOp::Prim(PrimOp::MulP, [v, factor].into_iter().collect()));
+    add(ScalarOp::Prim(PrimOp::AddP, [product, summand].into_iter().collect()))
+}
+
+impl Mapper<Ir, Ir> for Way {
     type Error = Infallible;
 
     fn array(&mut self, a: &ArrayId) -> Result<ArrayId, Infallible> {
@@ -93,10 +112,18 @@ mod tests {
         let source = "program(a: [1]f64) { b: [1]f64 = map(a, f: |%x: f64| {
             yield if gt(%x, 0.0f64) { yield sqrt(%x) } else { yield sin(%x) } }) yield b }";
         let p = parse("p.acc", source).unwrap();
-        for moved in moved_operands(&p) {
+        let texts = moved_operands(&p).map(|moved| {
             acc_core::verify::verify(&moved, None).unwrap();
-            let text = moved.to_string();
+            moved.to_string()
+        });
+        for text in &texts[..2] {
             assert!(text.matches("mul(").count() == 1 && text.matches("add(").count() == 1, "{text}");
         }
+        // In a branch it stays, outside there is a sum in its place.
+        assert!(texts[2].contains("sqrt("), "{}", texts[2]);
+        let source = "program(a: [1]f64) { b: [1]f64 = map(a, f: |%x: f64| pow(%x, fmod(%x, %x))) yield b }";
+        let sums = &moved_operands(&parse("p.acc", source).unwrap())[2];
+        acc_core::verify::verify(sums, None).unwrap();
+        assert!(sums.to_string().contains("add(") && !sums.to_string().contains("pow("), "{sums}");
     }
 }

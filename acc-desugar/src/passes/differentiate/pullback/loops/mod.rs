@@ -150,7 +150,7 @@ impl Reverse<'_, '_> {
         let mut assumed = Vec::new();
         let history = if !has_room || of_step.read.is_empty() {
             History::None
-        } else if !self.w.exact && of_step.read.iter().all(|a| extents.is_fixed(*a)) {
+        } else if self.w.assumes && of_step.read.iter().all(|a| extents.is_fixed(*a)) {
             of_step = copied.with_residuals(self.w, &extents);
             assumed = extents.assumed_of(&of_step);
             if of_step.read.is_empty() { History::None } else { History::Recorded }
