@@ -45,6 +45,14 @@ pub(super) enum Joining {
     Pairwise,
 }
 
+/// Machine code that folds a block.
+enum Code<'a> {
+    /// It follows the loops of the kernel's schedule.
+    Scheduled(scheduled::Slices<'a>),
+    /// Rows are its lanes.
+    RowLanes(Call<'a>),
+}
+
 impl Rows<'_> {
     /// The blocks that rows are split into, if they are; depends on extents and on the access pattern only.
     pub(super) fn column_blocks(&self) -> Option<RowBlocks> {
@@ -86,7 +94,11 @@ impl Rows<'_> {
         };
         let axis = row_axis(job);
         let space = Space { extents: job.extents.clone(), lo: 0, hi: axis };
-        let call = job.call(Variant::RowLanes);
+        let code = if job.launch.kernel.is_scheduled() {
+            scheduled::Slices::new(job).map(Code::Scheduled)
+        } else {
+            job.call(Variant::RowLanes).map(Code::RowLanes)
+        };
         let parallel = job.cx.parallel(self.rows.saturating_mul(self.row), job.launch.cost);
         let ended = job.cx.tasks(
             parallel,
@@ -94,7 +106,7 @@ impl Rows<'_> {
             || None,
             |worker, (along, with_init, mut outs)| {
                 let machine = worker.get_or_insert_with(|| job.machine(&space));
-                if self.compiled_column_block(call.as_ref(), machine, (along.clone(), with_init), &mut outs)? {
+                if self.compiled_column_block(code.as_ref(), machine, (along.clone(), with_init), &mut outs)? {
                     return Ok(());
                 }
                 self.column_block(machine, along, with_init, &mut outs)
@@ -113,7 +125,7 @@ impl Rows<'_> {
     /// Folds a block by machine code; false if it bailed out.
     fn compiled_column_block(
         &self,
-        call: Option<&Call<'_>>,
+        code: Option<&Code<'_>>,
         machine: &mut Machine<'_>,
         (along, with_init): (Range<usize>, bool),
         outs: &mut [Outs<'_>],
@@ -124,11 +136,14 @@ impl Rows<'_> {
             Some(neutral) if !with_init => neutral.concat().into(),
             _ => job.initial_values(),
         };
-        if job.launch.kernel.is_scheduled() {
-            let mut outs = outs.iter_mut().flatten().map(|o| o.reborrow()).collect();
-            return if neutral.is_some() { scheduled::slice(job, &along, &before, &mut outs) } else { Ok(false) };
-        }
-        let Some(call) = call else { return Ok(false) };
+        let call = match code {
+            None => return Ok(false),
+            Some(Code::Scheduled(slices)) => {
+                let mut outs = outs.iter_mut().flatten().map(|o| o.reborrow()).collect();
+                return if neutral.is_some() { slices.fold(&along, &before, &mut outs) } else { Ok(false) };
+            }
+            Some(Code::RowLanes(call)) => call,
+        };
         // A block without an initial value continues from the values in memory: neutral elements if they are known,
         // else the first element.
         let mut along = along;

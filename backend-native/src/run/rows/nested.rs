@@ -69,13 +69,16 @@ fn in_slices(job: &Job<'_>, o: &JobOutput<'_>, points: usize, len: usize, out: &
         (0..extent).step_by(len).map(|from| (from..extent.min(from + len), zeros())).collect();
     let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
     let space = space(job);
+    let compiled = scheduled::Slices::new(job);
     job.cx.tasks(
         parallel,
         slices.iter_mut().collect(),
         || None,
         |tiles, (along, results)| {
             job.cx.limits.check().map_err(Stop::Error)?;
-            if scheduled::slice(job, along, &before, &mut results.iter_mut().map(Lanes::out).collect())? {
+            if let Some(compiled) = &compiled
+                && compiled.fold(along, &before, &mut results.iter_mut().map(Lanes::out).collect())?
+            {
                 return Ok(());
             }
             let tiles = tiles.get_or_insert_with(|| Tiles::new(job, o, &space));

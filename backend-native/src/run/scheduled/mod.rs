@@ -198,12 +198,25 @@ fn parallel_axes(job: &Job<'_>) -> usize {
     job.extents.len() - job.launch.kernel.folded()
 }
 
-/// Folds part of the outermost folded axis for all points; false if machine code bailed out.
-pub(super) fn slice(job: &Job<'_>, along: &Range<usize>, before: &[u64], out: &mut Outs<'_>) -> Result<bool, Stop> {
-    let Some(nest) = Nest::new(job, true) else { return Ok(false) };
-    let extent = |axis: usize| 0..job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
-    let mut part = |nest: &Nest<'_>| nest.run(job, ([extent(0), extent(1)], along, 0), out, before, &[]);
-    Ok(part(&nest)? || nest.again(job).map_or(Ok(false), |nest| part(&nest))?)
+/// A launch of which calls fold parts of the outermost folded axis, each for all points.
+pub(super) struct Slices<'a> {
+    job: &'a Job<'a>,
+    nest: Nest<'a>,
+}
+
+impl<'a> Slices<'a> {
+    /// None if there is no machine code for it, or it is not ready.
+    pub(super) fn new(job: &'a Job<'a>) -> Option<Slices<'a>> {
+        Nest::new(job, true).map(|nest| Slices { job, nest })
+    }
+
+    /// Folds a part; false if machine code bailed out.
+    pub(super) fn fold(&self, along: &Range<usize>, before: &[u64], out: &mut Outs<'_>) -> Result<bool, Stop> {
+        let Slices { job, nest } = self;
+        let extent = |axis: usize| 0..job.extents[..parallel_axes(job)].get(axis).copied().unwrap_or(1);
+        let mut part = |nest: &Nest<'_>| nest.run(job, ([extent(0), extent(1)], along, 0), out, before, &[]);
+        Ok(part(nest)? || nest.again(job).map_or(Ok(false), |nest| part(&nest))?)
+    }
 }
 
 /// Splits a space into about so many tasks of whole tiles.

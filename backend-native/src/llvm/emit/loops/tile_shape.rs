@@ -139,9 +139,8 @@ fn shape(
             && !branches[*second]
     };
     let fits = |[a, b]: &[usize; 2]| a * b * leaves <= MAX_ACCUMULATORS_OF_TWO_AXES[has_many];
-    let pairs = SECOND_ROWS.into_iter().flat_map(|a| SECOND_ROWS.map(|b| [a, b])).filter(fits);
-    let pairs: Vec<[usize; 2]> = pairs.collect();
-    let shapes = (0..kernel.axes.len()).filter(is_candidate).flat_map(|second| pairs.iter().map(move |p| (second, *p)));
+    let pairs = || SECOND_ROWS.into_iter().flat_map(|a| SECOND_ROWS.map(|b| [a, b])).filter(fits);
+    let shapes = (0..kernel.axes.len()).filter(is_candidate).flat_map(|second| pairs().map(move |p| (second, p)));
     let shapes = shapes.map(|(second, rows)| (time(second, rows), second, rows));
     let Some((time, second, [rows, of_second])) = shapes.min_by_key(|(time, ..)| *time) else { return Some(one) };
     let (part, of) = MIN_GAIN_OF_TWO_AXES;
@@ -177,8 +176,9 @@ struct Steps<'a> {
 impl Steps<'_> {
     /// The time of all tiles, per folded element and vectors of lanes.
     fn time(&self, all: [usize; 2], rows: [usize; 2]) -> usize {
-        let [a, b] = [0, 1].map(|k| tiles(all[k], rows[k]));
-        a.iter().flat_map(|a| b.iter().map(move |b| (a, b))).map(|((m, a), (n, b))| m * n * self.tile([*a, *b])).sum()
+        let [all_a, all_b] = all;
+        let of_both = tiles(all_a, rows[0]).flat_map(|a| tiles(all_b, rows[1]).map(move |b| (a, b)));
+        of_both.map(|((m, a), (n, b))| m * n * self.tile([a, b])).sum()
     }
 
     /// The time of a tile.
@@ -194,14 +194,13 @@ impl Steps<'_> {
 }
 
 /// How many tiles of which numbers of rows there are.
-fn tiles(all: usize, rows: usize) -> Vec<(usize, usize)> {
-    let mut tiles = vec![(all / rows, rows)];
-    let mut left = all % rows;
-    for size in rests(rows) {
-        tiles.push((left / size, size));
+fn tiles(all: usize, rows: usize) -> impl Iterator<Item = (usize, usize)> {
+    let mut left = all;
+    [rows].into_iter().chain(rests(rows)).map(move |size| {
+        let count = left / size;
         left %= size;
-    }
-    tiles
+        (count, size)
+    })
 }
 
 /// The rows of the tiles behind the last full one.
