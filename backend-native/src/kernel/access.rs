@@ -150,6 +150,11 @@ impl Accesses {
         self.indices.get(&v).cloned().unwrap_or_else(|| itself(v))
     }
 
+    /// Whether a value is another one at other points along an axis, as far as is known.
+    pub(crate) fn depends(&self, v: Val, axis: u32) -> bool {
+        self.follows[v.index()].iter().any(|(k, _)| *k == axis)
+    }
+
     /// How an index changes along an axis.
     pub(crate) fn along(&self, ix: &Ix, axis: usize) -> Along {
         let v = match *ix {

@@ -3,21 +3,24 @@
 
 use super::elementwise::{epilogue, store};
 use super::launch::flags;
-use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish};
+use super::launch::{Binding, Columns, Job, JobEpilogue, JobOutput, finish, first_event};
 use super::rows::{product, segments};
 use super::{Run, Value, View, compact, located, rows, scalar_eval, scalars_of, scatter, shape};
 use crate::bind::{Names, SparseFlags};
 use crate::buffer::AnyBuffer;
 use crate::kernel::Bits;
 use crate::kernel::grouping::TermBlocks;
-use crate::kernel::{AxisKind, Guard, Initial, Sink};
+use crate::kernel::{AxisKind, Guard, Initial, Output, Sink};
 use crate::prepare::{Launch, Part, Step};
 use crate::tile::lanes;
-use crate::tile::machine::Stop;
+use crate::tile::machine::{Space, Stop};
 use acc_core::data::{Column, ColumnSlice, ScalarType};
 use acc_core::ir::ArrayId;
 use acc_core::{Error, Fault, timeline};
 use smallvec::SmallVec;
+
+/// Points that are tried alone to find out which arrays they need.
+const MAX_FIRST_POINTS: usize = 16;
 
 /// The initial value of each result of a kernel.
 pub(super) type Inits = SmallVec<[Option<Bits>; 2]>;
@@ -34,6 +37,9 @@ impl Run<'_> {
             return Ok(());
         }
         self.evaluate_reads(launch)?;
+        while let Some(a) = self.first_demand(launch, &inits) {
+            self.force(a)?;
+        }
         let mut begun = self.take_initial(launch);
         loop {
             let mut span = timeline::span(timeline::Kind::Kernel, || launch.kernel.title());
@@ -107,6 +113,26 @@ impl Run<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The array that one of the first points of a launch needs and that is not evaluated yet. To find it costs less than a launch that
+    /// stops for it.
+    fn first_demand(&self, launch: &Launch, inits: &[Option<Bits>]) -> Option<ArrayId> {
+        let in_order = |o: &Output| matches!(o.sink, Sink::Store | Sink::Fold { .. });
+        let all_there = launch.arrays.iter().all(|a| self.values[a.index()].is_some());
+        if all_there || launch.is_trivial || !launch.kernel.outputs.iter().all(in_order) {
+            return None;
+        }
+        let found = self.job(launch, inits, |job, _| {
+            let space = Space { extents: job.extents.clone(), lo: 0, hi: job.extents.len() };
+            let points = job.extents.iter().product::<usize>().min(MAX_FIRST_POINTS).min(job.lanes());
+            first_event(&mut job.machine(&space), points, |m, n| m.tile(0, n))
+        });
+        match found {
+            Err(Stop::Demand(a)) => Some(a),
+            // The launch finds other events in their order.
+            Ok(()) | Err(Stop::Fault(..) | Stop::Error(_)) => None,
+        }
     }
 
     /// Keeps only the positions of the flags that a scatter sets; whether that is possible.

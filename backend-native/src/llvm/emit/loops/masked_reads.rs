@@ -6,8 +6,8 @@
 
 use crate::kernel::{Ix, KernelOp, Node, Op, Ranges, Region};
 use crate::llvm::emit::loops::nest::Bound;
-use crate::llvm::emit::text::put;
 use crate::llvm::emit::text::value::Mask;
+use crate::llvm::emit::text::{Operand, put};
 use crate::llvm::emit::{Emitter, KernelArg, Uniformity};
 use acc_core::ir::Val;
 use acc_desugar::analysis::access::Access;
@@ -23,9 +23,13 @@ pub(crate) struct MaskedReads {
 
 impl<'a> Emitter<'a> {
     /// Notes a conditional of nothing but reads, contiguous or the same in all lanes, and checks of indices that its condition
-    /// bounds, where the extents are at least those bounds: compared once, before all loops, which bails out if they are not.
-    /// What is left of it are loads under a mask.
-    pub(super) fn prove_by_condition(&mut self, n: &'a Node) {
+    /// bounds, or along axes that it does not depend on, where the extents are at least those bounds: compared once, before all
+    /// loops, which bails out if they are not. What is left of it are loads under a mask. `ranges` are those of the axes.
+    pub(super) fn prove_by_condition(
+        &mut self,
+        n: &'a Node,
+        ranges: &dyn Fn(&mut Self, usize) -> Option<[Operand; 2]>,
+    ) {
         let Op::If { cond, then, else_ } = &n.op else { return };
         if self.facts.uniformities[cond.index()] == Uniformity::Uniform || !else_.nodes.is_empty() {
             return;
@@ -33,9 +37,9 @@ impl<'a> Emitter<'a> {
         let body = self.facts.body;
         let uniform = self.facts.conjuncts(&body.region, *cond).0;
         let [of_lanes, of_all] = [Ranges::of(body, [*cond]), Ranges::of(body, uniform.iter().copied())];
-        let (mut bounds, mut compared, mut needs_uniform) = (Vec::new(), Vec::new(), false);
+        let (mut bounds, mut compared, mut free, mut needs_uniform) = (Vec::new(), Vec::new(), Vec::new(), false);
         for n in &then.nodes {
-            let (array, index, ranges) = match &n.op {
+            let (array, index, bounded) = match &n.op {
                 Op::Index(l) if l.edge.is_none() => match self.lane_access(l) {
                     Access::Strided(1) => (l.array, &l.index, &of_lanes),
                     Access::Uniform => {
@@ -48,18 +52,31 @@ impl<'a> Emitter<'a> {
                 _ => return,
             };
             for (dim, ix) in index.iter().enumerate().filter(|(dim, ix)| !self.is_proven(array, *dim, ix)) {
-                let Ix::At(v) = *ix else { return };
-                let Some(end) = ranges.ends(v).find(|end| self.is_written(Some(*end))) else { return };
-                compared.push((array, dim, end));
+                match *ix {
+                    Ix::At(v) => match bounded.ends(v).find(|end| self.is_written(Some(*end))) {
+                        Some(end) => compared.push((array, dim, end)),
+                        None => return,
+                    },
+                    Ix::Affine { axis, scale, .. } if scale == 0 || !self.facts.accesses.depends(*cond, axis) => {
+                        free.push((array, dim, *ix));
+                    }
+                    Ix::Affine { .. } => return,
+                }
                 bounds.push(Bound::new(array, dim, *ix));
             }
         }
+        let Some(ends) = free.iter().map(|(_, _, ix)| self.ends_of(ix, ranges)).collect::<Option<Vec<_>>>() else {
+            return;
+        };
         compared.sort_unstable();
         compared.dedup();
         for (array, dim, end) in compared {
             let (end, extent) = (self.scope.scalar(end), self.code.f.arg(KernelArg::ArrayExtent(array, dim as u32)));
             let beyond = put!(self.code.f, "icmp sgt i64 {end}, {extent}");
             self.code.f.bail_out_if(&beyond);
+        }
+        for ((array, dim, _), ends) in free.into_iter().zip(ends) {
+            self.bail_out_beyond(array, dim, ends);
         }
         let uniform = if needs_uniform { uniform } else { Vec::new() };
         self.scope.masked_reads.insert(n, MaskedReads { bounds, uniform });

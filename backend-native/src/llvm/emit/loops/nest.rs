@@ -274,12 +274,17 @@ impl<'a> Emitter<'a> {
                 continue;
             }
             let Some(ends) = self.ends_of(ix, ranges) else { continue };
-            let extent = self.code.f.arg(KernelArg::ArrayExtent(array, dim as u32));
-            for i in ends {
-                let outside = put!(self.code.f, "icmp uge i64 {i}, {extent}");
-                self.code.f.bail_out_if(&outside);
-            }
+            self.bail_out_beyond(array, dim, ends);
             self.scope.proven.rows.insert(Bound { array, dim, index: *ix });
+        }
+    }
+
+    /// Bails out if one of these indices is out of bounds.
+    pub(crate) fn bail_out_beyond(&mut self, array: ArrayId, dim: usize, indices: SmallVec<[Operand; 2]>) {
+        let extent = self.code.f.arg(KernelArg::ArrayExtent(array, dim as u32));
+        for i in indices {
+            let outside = put!(self.code.f, "icmp uge i64 {i}, {extent}");
+            self.code.f.bail_out_if(&outside);
         }
     }
 

@@ -20,8 +20,8 @@ const MAX_UNROLLED_ITERATIONS: usize = 16;
 /// The vectors of partial results that fit into 16 and into 32 registers, beside a row of each factor, and beside one vector.
 const MAX_ACCUMULATORS: [usize; 2] = [12, 16];
 const MAX_ACCUMULATORS_OF_TWO_AXES: [usize; 2] = [10, 24];
-/// Two axes are in tiles if that takes less than this part of the time, for at least so many terms: of few terms, stores and
-/// addresses of many results take longer.
+/// Two axes are in tiles if that takes less than this part of the time, and an outer axis is the second one in place of an inner one.
+/// There have to be so many terms: of few, stores and addresses of many results take longer.
 const MIN_GAIN_OF_TWO_AXES: (usize, usize) = (7, 8);
 const MIN_TERMS_OF_TWO_AXES: usize = 64;
 /// What an iteration reads of an array is prefetched by the one before if it has at most so many bytes, so that both stay in L1,
@@ -140,10 +140,16 @@ fn shape(
     };
     let fits = |[a, b]: &[usize; 2]| a * b * leaves <= MAX_ACCUMULATORS_OF_TWO_AXES[has_many];
     let pairs = || SECOND_ROWS.into_iter().flat_map(|a| SECOND_ROWS.map(|b| [a, b])).filter(fits);
-    let shapes = (0..kernel.axes.len()).filter(is_candidate).flat_map(|second| pairs().map(move |p| (second, p)));
-    let shapes = shapes.map(|(second, rows)| (time(second, rows), second, rows));
-    let Some((time, second, [rows, of_second])) = shapes.min_by_key(|(time, ..)| *time) else { return Some(one) };
+    let shape_of =
+        |second: usize| pairs().map(|rows| (time(second, rows), second, rows)).min_by_key(|(time, ..)| *time);
+    let shapes = (0..kernel.axes.len()).rev().filter(is_candidate).filter_map(shape_of);
     let (part, of) = MIN_GAIN_OF_TWO_AXES;
+    // Times are those of all rows along the second axis. What is read along an inner one is closer together.
+    let best = shapes.reduce(|inner, outer| {
+        let pays = outer.0 * extents[inner.1] * of < inner.0 * extents[outer.1] * part;
+        if pays { outer } else { inner }
+    });
+    let Some((time, second, [rows, of_second])) = best else { return Some(one) };
     let pays = time * of < of_one(one.rows) * extents[second] * part;
     Some(if pays { TileShape { rows, second: Some((second, of_second)) } } else { one })
 }
@@ -241,6 +247,9 @@ mod tests {
         // Rows of two vectors share loads enough.
         let wide = loops(text, &[32, 32, 7, 16, 32, 3, 3]);
         assert_eq!(wide, "i0, i2, i1 by 8, i3 of 16, i4, i5, unrolled i6 of 3, unrolled i1");
+        // An axis of one row is no second axis, though its tiles are the shortest.
+        let one = loops(text, &[1, 6, 5, 5, 100, 3, 3]);
+        assert_eq!(one, "i0, i2 by 5, i1 by 3, i3 of 8, i4, i5, unrolled i6 of 3, unrolled i2, unrolled i1");
         let few = [32, 32, 7, 7, 2, 3, 3];
         assert_eq!(loops(text, &few), "i0, i2, i1 by 8, i3 of 8, i4, i5, unrolled i6 of 3, unrolled i1");
     }

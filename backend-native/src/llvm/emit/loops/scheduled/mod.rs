@@ -123,10 +123,11 @@ impl<'a> Emitter<'a> {
                 _ => [Operand::int(0), self.code.f.arg(KernelArg::Extent(axis as u32))],
             });
         }
+        let range = |_: &mut Self, axis: usize| Some(ranges[axis].clone());
         for n in nodes[1..].iter().flatten() {
-            self.prove_in_bounds(n, &|_, axis| Some(ranges[axis].clone()));
+            self.prove_in_bounds(n, &range);
         }
-        region.nodes.iter().for_each(|n| self.prove_by_condition(n));
+        region.nodes.iter().for_each(|n| self.prove_by_condition(n, &range));
         let sinks = SinkEmitter::new(self, kernel, Variant::Scheduled, Operand::int(0));
         let folds = sinks.outs.iter().filter(|o| matches!(o.output.sink, Sink::Fold { .. }));
         let leaves = folds.flat_map(|o| &o.leaves).map(|l| self.code.vector(l.ty));
