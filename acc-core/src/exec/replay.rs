@@ -1,7 +1,14 @@
 //! Runs that are repeated to find out which fault comes first.
 
-use crate::error::Error;
+use crate::error::{Error, Fault};
 use std::sync::{Arc, Mutex};
+
+/// What is wrong where a derivative, as it runs fast, combines arrays that it assumes to have the same extents. Its exact form does not
+/// assume it: that is no fault of the program.
+pub const EQUAL_EXTENTS: &str = "arrays that a function combines have other extents than each other";
+
+/// The same of a loop whose states it assumes to have the same extents.
+pub const LOOP_EXTENTS: &str = "the steps of a loop change the extents of its state";
 
 /// A program in two prepared forms: a fast one, and, made once a run has met a fault, an exact one.
 ///
@@ -54,7 +61,7 @@ impl<T> Replay<T> {
         let known = match run(&self.fast) {
             Ok(results) => return Ok(results),
             Err(Ended::Error(e)) => return Err(*e),
-            Err(Ended::Fault(known)) => known,
+            Err(Ended::Fault(known)) => known.filter(|known| !is_of_assumption(known)),
         };
         let again = self.exact(exact).map_err(Ended::from).and_then(|exact| run(&exact));
         again.map_err(|ended| match (ended, known) {
@@ -83,6 +90,20 @@ impl<T> Replay<T> {
         }
         Ok(made)
     }
+}
+
+/// Whether a check with this message holds what a fast form assumes.
+///
+/// ```
+/// use acc_core::exec::replay::{EQUAL_EXTENTS, is_assumption};
+/// assert!(is_assumption(EQUAL_EXTENTS) && !is_assumption("the number of points is even"));
+/// ```
+pub fn is_assumption(message: &str) -> bool {
+    [EQUAL_EXTENTS, LOOP_EXTENTS].contains(&message)
+}
+
+fn is_of_assumption(e: &Error) -> bool {
+    matches!(e, Error::Fault { fault: Fault::CheckFailed { message }, .. } if is_assumption(message))
 }
 
 #[cfg(test)]
@@ -122,6 +143,15 @@ mod tests {
         let replay = Replay::new(());
         let run = |_: &()| Err::<i32, _>(Ended::from(fault("a")));
         assert_eq!(replay.run(run, || Err(limit)), Err(fault("a")));
+    }
+
+    #[test]
+    fn an_assumption_that_fails_is_no_fault() {
+        let limit = Error::Limit(LimitError::Deadline);
+        for assumption in [super::EQUAL_EXTENTS, super::LOOP_EXTENTS] {
+            assert_eq!(outcome(Err(Some(fault(assumption))), Err(limit.clone())), Err(limit.clone()));
+            assert_eq!(outcome(Err(Some(fault(assumption))), Ok(1)), Ok(1));
+        }
     }
 
     #[test]

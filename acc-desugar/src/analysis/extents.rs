@@ -4,6 +4,7 @@ use crate::analysis::access::{Affine, Index, Literals};
 use crate::analysis::contraction::Definitions;
 use acc_core::ad::Code;
 use acc_core::data::{Lit, Prim, ScalarType};
+use acc_core::exec::replay::is_assumption;
 use acc_core::ir::{
     self, ArrayId, ArrayOp, ArrayType, Block, Fun, Loc, PrimOp, Program, Read, Region, ScalarOp, Sizes, Stmt, Val,
     result_extents,
@@ -42,11 +43,20 @@ pub(crate) struct Extents {
     elements: HashMap<(ArrayId, Vec<Extent>), Vec<Extent>>,
     of: Vec<Vec<Extent>>,
     unknown: u32,
+    /// Whether what derivatives assume is known.
+    assumptions: bool,
 }
 
 impl Extents {
     pub(crate) fn new(p: &Program) -> Extents {
         let mut e = Extents::of_types(&p.types);
+        e.block(&p.body);
+        e
+    }
+
+    /// The same without what derivatives assume: a check of that has to stay where something follows from it.
+    pub(crate) fn without_assumptions(p: &Program) -> Extents {
+        let mut e = Extents { assumptions: false, ..Extents::of_types(&p.types) };
         e.block(&p.body);
         e
     }
@@ -60,6 +70,7 @@ impl Extents {
             elements: HashMap::new(),
             of: Vec::with_capacity(types.len()),
             unknown: 0,
+            assumptions: true,
         };
         e.declare(types);
         e
@@ -130,7 +141,10 @@ impl Extents {
 
     /// What is checked holds wherever there is an element of the result: extents that must be those of another array are those.
     pub(crate) fn learn(&mut self, s: &Stmt) {
-        let (ArrayOp::Check { ok, .. }, &[result]) = (&s.op, &s.results[..]) else { return };
+        let (ArrayOp::Check { ok, message, .. }, &[result]) = (&s.op, &s.results[..]) else { return };
+        if !self.assumptions && is_assumption(message) {
+            return;
+        }
         let defined = |v: Val| ok.body.definition(v).map(|n| &n.op);
         let mut conjuncts: Vec<Val> = ok.body.results.clone();
         while let Some(v) = conjuncts.pop() {

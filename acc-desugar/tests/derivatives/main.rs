@@ -7,9 +7,10 @@ mod support;
 
 use acc_core::ad::derivative_of;
 use acc_core::data::{ArrayData, Prim, ScalarType};
+use acc_core::exec::replay::EQUAL_EXTENTS;
 use acc_core::ir::Mode;
 use acc_core::{Executor, Interpreter, RunLimits, text};
-use support::{EQUAL_EXTENTS, Numbers, check, check_with, expanded, near, run};
+use support::{Numbers, check, check_with, expanded, near, run};
 
 #[test]
 fn element_wise() {

@@ -95,3 +95,43 @@ fn looser_guards_agree() {
         }
     }
 }
+
+/// The same for several images at a time, whose axis and that of channels the guard does not depend on.
+#[test]
+fn windows_of_many_images_agree() {
+    let text = "program(x: [4]f32, k: [4]f32, n: [0]i64) {
+      terms: [7]f32 = generate(
+        shape: || (n[], extent(k, 1), extent(x, 2), extent(x, 3), extent(k, 0), extent(k, 2), extent(k, 3)),
+        f: |%n: i64, %i: i64, %y: i64, %z: i64, %o: i64, %r: i64, %s: i64| {
+          %a: i64 = sub(%y, %r)
+          %b: i64 = sub(%z, %s)
+          %rows: bool = and(ge(%a, 0i64), lt(%a, extent(x, 2)))
+          %columns: bool = and(ge(%b, 0i64), lt(%b, extent(x, 3)))
+          %t: f32 = if and(%rows, %columns) { yield x[%n, %o, %a, %b] } else { yield 0.0f32 }
+          yield mul(%t, k[%o, %i, %r, %s])
+        })
+      a: [6]f32 = fold(terms, f: |%p: f32, %q: f32| add(%p, %q), init: || 0.0f32)
+      b: [5]f32 = fold(a, f: |%p: f32, %q: f32| add(%p, %q), init: || 0.0f32)
+      c: [4]f32 = fold(b, f: |%p: f32, %q: f32| add(%p, %q), init: || 0.0f32)
+      yield c
+    }";
+    let mut rng = Rng(0x51ed_270b_9c1e_3a77);
+    // Images, and those that there are; channels, and those that there are; rows and columns; filters.
+    for ([n, there], [o, own], [h, w], [i, r, s]) in [
+        ([5, 5], [12, 12], [12, 12], [6, 5, 5]),
+        ([3, 3], [2, 2], [7, 33], [5, 3, 4]),
+        // More images than these are read along the axis that the guard does not bound: a fault, unless no row is read.
+        ([5, 4], [3, 3], [6, 9], [4, 3, 3]),
+        ([5, 4], [3, 3], [0, 9], [4, 3, 3]),
+        // Fewer channels than filters have.
+        ([2, 2], [3, 2], [6, 9], [4, 3, 3]),
+        ([2, 9], [3, 4], [6, 20], [8, 1, 2]),
+    ] {
+        let small = |shape: &[usize], rng: &mut Rng| {
+            let all: Vec<f32> = (0..shape.iter().product()).map(|_| (rng.next() >> 9) as f32 % 17.0 - 8.0).collect();
+            ArrayData::from_leaves(shape.iter().copied(), ScalarType::F32.into(), all.iter().map(|x| [x.lit()]))
+                .unwrap()
+        };
+        agree(text, &[small(&[there, own, h, w], &mut rng), small(&[o, i, r, s], &mut rng), int(n as i64)]);
+    }
+}

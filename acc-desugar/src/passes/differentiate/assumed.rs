@@ -6,10 +6,9 @@
 
 use super::writer::{Writer, and_equal};
 use super::{rename, renamed};
+use acc_core::exec::replay::EQUAL_EXTENTS;
 use acc_core::ir::{ArrayId, ArrayOp, Block, Stmt};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-
-const EQUAL_EXTENTS: &str = "arrays that a function combines have other extents than each other";
 
 /// An axis of an array.
 type Axis = (ArrayId, usize);

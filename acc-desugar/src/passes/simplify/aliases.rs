@@ -108,7 +108,7 @@ impl Aliases<'_> {
     /// The array of which a backpermute is the transposition of a transposition, if it has its axes in their order again.
     fn transposed_back(&mut self, s: &Stmt, index: &Fun, xs: ArrayId) -> Option<ArrayId> {
         let (program, result, order) = (self.program, *s.results.first()?, axes(index)?);
-        let extents = self.extents.get_or_insert_with(|| Extents::new(program));
+        let extents = self.extents.get_or_insert_with(|| Extents::without_assumptions(program));
         if is_whole(extents, result, xs, &order) { self.transposed.note(result, xs, order) } else { None }
     }
 
@@ -125,7 +125,7 @@ impl Aliases<'_> {
     /// An array, if its extents are those of the statement's result.
     fn of_same_extents(&mut self, s: &Stmt, a: ArrayId) -> Option<ArrayId> {
         let program = self.program;
-        let extents = self.extents.get_or_insert_with(|| Extents::new(program));
+        let extents = self.extents.get_or_insert_with(|| Extents::without_assumptions(program));
         (extents.of(a) == extents.of(*s.results.first()?)).then_some(a)
     }
 }

@@ -18,14 +18,12 @@ use super::Reverse;
 use acc_core::Error;
 use acc_core::ad::Code;
 use acc_core::data::ScalarType;
+use acc_core::exec::replay::LOOP_EXTENTS;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, Fun, PrimOp, Read, ScalarOp, Stmt, Val, free_arrays};
 use acc_core::verify::MAX_RANK;
 use history::Rows;
 use residuals::{Copied, OfStep, StepExtents};
 use smallvec::SmallVec;
-
-/// What is wrong where a loop writes histories and its states have different extents. The exact run that follows does not.
-const LOOP_EXTENTS: &str = "the steps of a loop change the extents of its state";
 
 /// A loop whose adjoints are taken.
 struct Loop {
