@@ -262,17 +262,6 @@ impl CodeCache {
             for tile in &self.tiles {
                 let (shape, compiled) = tile.get_or_init(|| {
                     let shaped = Kernel { loops: loops.clone(), ..tiled.clone() };
-                    if let Ok(dir) = std::env::var("ZZ_ASM") {
-                        let id = shaped.stored().next().map(|o| o.result.index()).unwrap_or(0);
-                        std::fs::write(
-                            format!("{dir}/k{id}.s"),
-                            format!(
-                                "{extents:?}\n{shaped}\n{}",
-                                listing(&shaped, Variant::Scheduled).unwrap_or_default()
-                            ),
-                        )
-                        .unwrap();
-                    }
                     let compiled = compile(&shaped, Variant::Scheduled, llvm);
                     (shaped, compiled)
                 });
