@@ -88,10 +88,14 @@ fn a_program_that_is_late_is_not_built() {
 /// Twice as much of everything takes about twice as long.
 #[test]
 fn reading_takes_time_in_proportion_to_the_text() {
+    // The least of a few times: other processes may run.
     let time = |text: &str| {
-        let start = Instant::now();
-        verified_test_file("long.acc", text).unwrap();
-        start.elapsed()
+        let once = || {
+            let start = Instant::now();
+            verified_test_file("long.acc", text).unwrap();
+            start.elapsed()
+        };
+        (0..3).map(|_| once()).min().unwrap()
     };
     let header = |n: usize| format!("component: {}\nprogram() {{ yield }}", "FLD-01 ".repeat(n));
     let runs = |n: usize| {

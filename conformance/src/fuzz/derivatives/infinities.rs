@@ -76,10 +76,9 @@ impl Checks<'_> {
 
     /// The elements that an operation combines, combined from each end.
     fn in_both_orders(&mut self, op: &ArrayOp, loc: &Loc) -> Vec<ArrayId> {
-        let (ArrayOp::Fold { xs, f, .. } | ArrayOp::FoldSeg { xs, f, .. } | ArrayOp::Scan { xs, f, .. }) = op else {
-            return Vec::new();
-        };
-        let scan = |dir| ArrayOp::Scan { dir, xs: *xs, f: f.clone(), init: None };
+        let f = op.funs().into_iter().find(|(key, _)| *key == "f").map(|(_, f)| f.clone());
+        let (true, Some(&xs), Some(f)) = (op.class().reduces(), op.operand(), f) else { return Vec::new() };
+        let scan = |dir| ArrayOp::Scan { dir, xs, f: f.clone(), init: None };
         let ty = self.types[xs.index()].clone();
         [Dir::Left, Dir::Right].map(|dir| self.stmt(ty.clone(), scan(dir), loc)).into()
     }
