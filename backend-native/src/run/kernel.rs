@@ -98,7 +98,7 @@ impl Run<'_> {
     /// Evaluates the arrays that a launch is certain to read: it would stop for each of them, and begin anew. Where the first fault is
     /// to be found it does so, since an element may need another array before.
     fn evaluate_reads(&mut self, launch: &Launch) -> Result<(), Error> {
-        if self.cx.in_order || launch.arrays.iter().all(|a| self.values[a.index()].is_some()) {
+        if self.cx.in_order || self.all_there(launch) {
             return Ok(());
         }
         for of in [Some(launch), launch.epilogue.as_deref()].into_iter().flatten() {
@@ -115,12 +115,16 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// Whether all arrays that a launch may read are evaluated.
+    fn all_there(&self, launch: &Launch) -> bool {
+        launch.arrays.iter().all(|a| self.values[a.index()].is_some())
+    }
+
     /// The array that one of the first points of a launch needs and that is not evaluated yet. To find it costs less than a launch that
     /// stops for it.
     fn first_demand(&self, launch: &Launch, inits: &[Option<Bits>]) -> Option<ArrayId> {
         let in_order = |o: &Output| matches!(o.sink, Sink::Store | Sink::Fold { .. });
-        let all_there = launch.arrays.iter().all(|a| self.values[a.index()].is_some());
-        if all_there || launch.is_trivial || !launch.kernel.outputs.iter().all(in_order) {
+        if self.all_there(launch) || launch.is_trivial || !launch.kernel.outputs.iter().all(in_order) {
             return None;
         }
         let found = self.job(launch, inits, |job, _| {

@@ -29,18 +29,19 @@ fn windows(ty: &str, init: &str, [low, high]: [&str; 2]) -> String {
 }
 
 /// Small integers, whose sums are exact in any order.
-fn args(ty: ScalarType, [channels, h, w]: [usize; 3], [o, r, s]: [usize; 3], n: i64, rng: &mut Rng) -> [ArrayData; 3] {
-    let mut small = |shape: &[usize]| {
-        let all: Vec<f64> = (0..shape.iter().product()).map(|_| (rng.next() >> 9) as f64 % 17.0 - 8.0).collect();
-        let lit = |x: &f64| match ty {
-            ScalarType::F32 => [(*x as f32).lit()],
-            ScalarType::F64 => [x.lit()],
-            ScalarType::I32 => [(*x as i32).lit()],
-            _ => [(*x as i64).lit()],
-        };
-        ArrayData::from_leaves(shape.iter().copied(), ty.into(), all.iter().map(lit)).unwrap()
+fn small(ty: ScalarType, shape: &[usize], rng: &mut Rng) -> ArrayData {
+    let all: Vec<f64> = (0..shape.iter().product()).map(|_| (rng.next() >> 9) as f64 % 17.0 - 8.0).collect();
+    let lit = |x: &f64| match ty {
+        ScalarType::F32 => [(*x as f32).lit()],
+        ScalarType::F64 => [x.lit()],
+        ScalarType::I32 => [(*x as i32).lit()],
+        _ => [(*x as i64).lit()],
     };
-    [small(&[channels, h, w]), small(&[o, channels, r, s]), int(n)]
+    ArrayData::from_leaves(shape.iter().copied(), ty.into(), all.iter().map(lit)).unwrap()
+}
+
+fn args(ty: ScalarType, [channels, h, w]: [usize; 3], [o, r, s]: [usize; 3], n: i64, rng: &mut Rng) -> [ArrayData; 3] {
+    [small(ty, &[channels, h, w], rng), small(ty, &[o, channels, r, s], rng), int(n)]
 }
 
 const SHAPES: [([usize; 3], [usize; 3]); 6] = [
@@ -127,11 +128,7 @@ fn windows_of_many_images_agree() {
         ([2, 2], [3, 2], [6, 9], [4, 3, 3]),
         ([2, 9], [3, 4], [6, 20], [8, 1, 2]),
     ] {
-        let small = |shape: &[usize], rng: &mut Rng| {
-            let all: Vec<f32> = (0..shape.iter().product()).map(|_| (rng.next() >> 9) as f32 % 17.0 - 8.0).collect();
-            ArrayData::from_leaves(shape.iter().copied(), ScalarType::F32.into(), all.iter().map(|x| [x.lit()]))
-                .unwrap()
-        };
-        agree(text, &[small(&[there, own, h, w], &mut rng), small(&[o, i, r, s], &mut rng), int(n as i64)]);
+        let mut of = |shape: [usize; 4]| small(ScalarType::F32, &shape, &mut rng);
+        agree(text, &[of([there, own, h, w]), of([o, i, r, s]), int(n as i64)]);
     }
 }

@@ -86,14 +86,12 @@ struct Expander<'a> {
     known: HashMap<ArrayId, ArrayId>,
     /// How many derivatives the block is in.
     derivatives: usize,
-    /// Whether derivatives evaluate no more than their functions.
-    exact: bool,
 }
 
 impl<'a> Expander<'a> {
     fn new(program: &Program, settings: &Settings<'a>, exact: bool) -> Expander<'a> {
         let w = Writer::new(program.types.clone(), settings, !exact);
-        Expander { w, known: HashMap::new(), derivatives: 0, exact }
+        Expander { w, known: HashMap::new(), derivatives: 0 }
     }
 }
 
@@ -133,7 +131,7 @@ impl Expander<'_> {
             return Ok(());
         };
         // An adjoint that is 0 at the point may have tangents that are not.
-        self.w.exact = self.exact && self.derivatives == 0;
+        self.w.exact = !self.w.assumes && self.derivatives == 0;
         let assumes = mode == Mode::Reverse && self.w.assumes && self.w.histories;
         let equal = if assumes { equal_axes(&self.w, &f) } else { Equal::new() };
         let f = with_equal_extents(&mut self.w, f, &at, &equal);

@@ -26,7 +26,7 @@ pub(super) struct Writer<'a> {
     pub(super) histories: bool,
     /// Whether nothing is evaluated for adjoints that are all 0, where the function may not evaluate it.
     pub(super) exact: bool,
-    /// Whether adjoints may assume, with a check that fails otherwise, that arrays have equal extents.
+    /// Whether adjoints may assume, with a check that fails otherwise, that arrays have equal extents; else the program is exact.
     pub(super) assumes: bool,
     /// Which arrays have the same extents.
     pub(super) extents: Extents,
