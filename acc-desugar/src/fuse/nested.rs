@@ -3,8 +3,9 @@
 //!
 //! A fold whose elements are folds by the same operator is one fold along the axes of both. It is taken as one kernel
 //! where neighbours along the axis of its results read neighbours in memory: rows then run side by side, and what is
-//! folded inside never meets memory. Elsewhere the inner fold, which runs along memory, stays a kernel of its own. Where the
-//! program has a schedule, its number of axes decides instead.
+//! folded inside never meets memory. It is, too, where rows are contiguous and apart: each of them is folded along itself, and all of them
+//! are one row where they follow each other. Elsewhere the inner fold stays a kernel of its own. Where the program has a schedule, its
+//! number of axes decides instead.
 
 use super::uses::is_matrix_product;
 use crate::analysis::contraction::{Definitions, contraction};
@@ -49,9 +50,12 @@ pub(super) fn nests(
     };
     let (lanes, inner) = (along(lane), along(p.ty(*xs).rank - 1));
     let side_by_side = lanes.near > 0 && (lanes.far == 0 || lanes.near >= inner.near);
-    let product = contraction(defs, inner_fold).is_some_and(|c| is_matrix_product(&c));
-    let pays = || scheduled.map_or(is_outer || side_by_side, |axes| axes >= p.ty(*xs).rank);
-    begins_equal && !product && pays()
+    let products = contraction(defs, inner_fold);
+    // Rows apart from each other are folded along themselves, but sums of products are not, whose terms have an order.
+    let by_rows = products.is_none() && lanes.near == 0 && inner.near > 0 && inner.far == 0;
+    let is_product = products.is_some_and(|c| is_matrix_product(&c));
+    let pays = || scheduled.map_or(is_outer || side_by_side || by_rows, |axes| axes >= p.ty(*xs).rank);
+    begins_equal && !is_product && pays()
 }
 
 /// What a closed function yields, if these are literals.

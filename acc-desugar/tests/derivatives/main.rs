@@ -1,5 +1,6 @@
 //! Derivatives as ordinary code against the interpreter's, which computes with jets.
 
+mod laziness;
 mod loops;
 mod one_hot;
 mod rules;

@@ -236,9 +236,12 @@ impl KernelReport {
 
 /// Strategies of a launch that its kernel does not show.
 fn manner(launch: &Launch) -> Vec<&'static str> {
+    let by_rows = launch.joined.is_some() && launch.kernel.folded() > 0;
     let ways = [
         (launch.product.is_some() && !launch.kernel.has_schedule, "as a product of matrices"),
         (launch.packed.is_some(), "with packed operands, if their elements are read often enough"),
+        (by_rows, "by rows, whose results are folded afterwards"),
+        (launch.joined.is_some() && !by_rows, "with its last axes as one, where arrays have their extents"),
         (launch.is_compaction(), "as a compaction: what is kept is stored one after the other"),
         (launch.flag_positions.is_some(), "as marks: if they are few, their places are kept in their stead"),
     ];

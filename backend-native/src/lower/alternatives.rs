@@ -25,3 +25,11 @@ pub(crate) struct Collapsed<K = ()> {
     /// What the program says.
     pub schedule: Schedule,
 }
+
+/// A launch whose kernel has its last axes as [one](crate::kernel::Kernel::joined), where the arrays that are read along these have their
+/// extents. It has no epilogue.
+pub(crate) struct Joined<K = ()> {
+    pub launch: Launch<K>,
+    /// The pairs of axes that become one, one after another.
+    pub pairs: Vec<CollapsedPair>,
+}

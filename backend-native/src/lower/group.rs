@@ -2,7 +2,7 @@
 
 use super::element::Elements;
 use super::schedules::Wanted;
-use super::{Collapsed, Launch, Lowering, Packed, Part, Unguarded, Work};
+use super::{Collapsed, Joined, Launch, Lowering, Packed, Part, Unguarded, Work};
 use crate::kernel::grouping;
 use crate::kernel::{
     self, AxisKind, Body, Builder, Epilogue, Initial, Kernel, Op, Output, SegmentOperator, Sink, Update,
@@ -63,6 +63,7 @@ impl Lowering<'_> {
         let packed = self.packed(&kernel, over)?;
         let collapsed = self.collapsed(stmts, &kernel, over)?;
         let unguarded = if product.is_none() { self.unguarded(&kernel, over)? } else { None };
+        let joined = self.joined(&kernel, over)?;
         let launch = Launch {
             over,
             arrays: arrays(&kernel, fuses_epilogue, epilogue.as_deref()),
@@ -70,6 +71,7 @@ impl Lowering<'_> {
             packed,
             unguarded,
             collapsed,
+            joined,
             fuses_epilogue,
             epilogue,
             permuted,
@@ -118,6 +120,12 @@ impl Lowering<'_> {
         Ok(Some(Box::new(Collapsed { launch: self.alternative(kernel, over)?, pairs, schedule: schedule.clone() })))
     }
 
+    /// The launch with the last axes as one.
+    fn joined(&self, kernel: &Kernel, over: ArrayId) -> Result<Option<Box<Joined>>, Error> {
+        let Some((kernel, pairs)) = kernel.joined(over) else { return Ok(None) };
+        Ok(Some(Box::new(Joined { launch: self.alternative(kernel, over)?, pairs })))
+    }
+
     /// The launch of a kernel that runs in place of the one it is made of, where extents allow it.
     fn alternative(&self, kernel: Kernel, over: ArrayId) -> Result<Launch, Error> {
         kernel::verify(&kernel)
@@ -129,7 +137,9 @@ impl Lowering<'_> {
     /// The launch of an epilogue over completed results.
     fn epilogue_launch(&self, kernel: Kernel) -> Result<Launch, Error> {
         kernel::verify(&kernel).map_err(|message| defect(format!("an epilogue: {message}\n{kernel}")))?;
-        Ok(self.alone(kernel.outputs[0].result, kernel))
+        let over = kernel.outputs[0].result;
+        let joined = self.joined(&kernel, over)?;
+        Ok(Launch { joined, ..self.alone(over, kernel) })
     }
 
     /// The launch of an elementwise kernel, over the index space of an array.
@@ -413,6 +423,7 @@ pub(crate) fn alone(over: ArrayId, kernel: Kernel, checks: bool) -> Launch {
         packed: None,
         unguarded: None,
         collapsed: None,
+        joined: None,
         flags: Vec::new(),
         flag_positions: None,
         kernel,

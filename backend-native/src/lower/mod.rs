@@ -16,7 +16,7 @@ mod schedules;
 mod uses;
 mod verify;
 
-pub(crate) use alternatives::{Collapsed, Packed, Unguarded};
+pub(crate) use alternatives::{Collapsed, Joined, Packed, Unguarded};
 
 use crate::kernel::{self, Bits, Body, Kernel, Loads, Output, Sink};
 use acc_core::data::ScalarType;
@@ -196,6 +196,8 @@ pub(crate) struct Launch<K = ()> {
     pub unguarded: Option<Box<Unguarded<K>>>,
     /// The launch with neighbouring axes as one, if its schedule says so.
     pub collapsed: Option<Box<Collapsed<K>>>,
+    /// The launch with its last axes as one, if it has any that are neighbours in memory.
+    pub joined: Option<Box<Joined<K>>>,
     /// The arrays that its bodies, including the epilogue, load from or query for extents. Excludes the initial array
     /// of a scatter.
     pub arrays: Vec<ArrayId>,

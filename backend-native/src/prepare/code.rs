@@ -89,12 +89,17 @@ fn launch(l: lower::Launch, limits: &RunLimits) -> Result<Launch, Error> {
         flag_positions: l.flag_positions.map(boxed).transpose()?,
         unguarded: l.unguarded.map(|u| unguarded(*u, limits).map(Box::new)).transpose()?,
         collapsed: l.collapsed.map(|c| collapsed(*c, limits).map(Box::new)).transpose()?,
+        joined: l.joined.map(|j| joined(*j, limits).map(Box::new)).transpose()?,
         kernel: l.kernel,
     })
 }
 
 pub(crate) fn collapsed(c: lower::Collapsed, limits: &RunLimits) -> Result<lower::Collapsed<KernelCode>, Error> {
     Ok(lower::Collapsed { launch: launch(c.launch, limits)?, pairs: c.pairs, schedule: c.schedule })
+}
+
+fn joined(j: lower::Joined, limits: &RunLimits) -> Result<lower::Joined<KernelCode>, Error> {
+    Ok(lower::Joined { launch: launch(j.launch, limits)?, pairs: j.pairs })
 }
 
 fn packed(p: lower::Packed, limits: &RunLimits) -> Result<lower::Packed<KernelCode>, Error> {

@@ -2,8 +2,10 @@
 //! function does not.
 
 use acc_core::ad::{Code, sure};
-use acc_core::ir::{ArrayId, Extents, Fun, Loc, PrimOp, ScalarOp, Sizes, Stmt, Val, Vals, result_extents};
-use std::collections::HashMap;
+use acc_core::ir::{
+    ArrayId, Class, Extents, Fun, Loc, PrimOp, ScalarOp, Sizes, Stmt, Val, Vals, arrays_of_fun, result_extents,
+};
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 
 /// Nodes of a function that yields extents. Those of arrays with longer ones are read.
@@ -13,21 +15,34 @@ const MAX_NODES: usize = 64;
 #[derive(Default)]
 pub(super) struct KnownExtents {
     of: HashMap<ArrayId, Fun>,
+    /// The results of conditionals, loops and foreign functions, and arrays whose extents depend on those of such.
+    costly: HashSet<ArrayId>,
 }
 
 impl KnownExtents {
     /// Notes the extents of a statement's result, whose operands have these ranks.
     pub(super) fn note(&mut self, s: &Stmt, rank: &dyn Fn(ArrayId) -> usize, loc: &Loc) {
+        if s.op.class() == Class::Control {
+            self.costly.extend(&s.results);
+        }
         let Some(&result) = s.results.first() else { return };
         let mut code = Code::new([], loc);
         let operands = s.op.arrays().into_iter().map(|a| (a, self.extents(&mut code, a, rank(a)))).collect();
         let found = sure(result_extents(&s.op, &mut InCode { known: self, code: &mut code, operands }));
         if let Some(extents) = found {
             let f = code.done(extents);
+            if arrays_of_fun(&f).iter().any(|(a, _)| self.is_costly(*a)) {
+                self.costly.insert(result);
+            }
             if f.body.nodes.len() <= MAX_NODES {
                 self.of.insert(result, f);
             }
         }
+    }
+
+    /// Whether to find the extents of an array is to evaluate a conditional, a loop or a foreign function.
+    pub(super) fn is_costly(&self, a: ArrayId) -> bool {
+        self.costly.contains(&a)
     }
 
     /// The extents of an array, in a function.

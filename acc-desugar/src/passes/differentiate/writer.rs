@@ -129,10 +129,26 @@ impl<'a> Writer<'a> {
     pub(super) fn note_extents(&mut self, s: &Stmt) {
         self.extents.declare(&self.types);
         self.extents.note(s);
-        if self.exact {
+        if !self.assumes {
             let types = &self.types;
             self.known.note(s, &|a| types[a.index()].rank, &s.loc);
         }
+    }
+
+    /// Whether an exact run evaluates a conditional, a loop or a foreign function to find the extents of an array. An adjoint to which
+    /// nothing has contributed has no points then.
+    pub(super) fn has_costly_extents(&self, a: ArrayId) -> bool {
+        self.known.is_costly(a)
+    }
+
+    /// The adjoint of an array to which nothing has contributed.
+    pub(super) fn no_adjoint(&mut self, of: ArrayId) -> ArrayId {
+        if !self.has_costly_extents(of) {
+            return self.zeros(of);
+        }
+        let mut shape = self.code([]);
+        let none: Vec<Val> = (0..self.rank(of)).map(|_| shape.int(0)).collect();
+        self.zeros_of(shape.done(none), self.tangent_elt(of))
     }
 
     /// Tangents or adjoints of an array that are all 0.

@@ -36,9 +36,7 @@ impl Kernel {
         let mut pairs = Vec::new();
         for c in schedule.collapsed().iter().rev() {
             for axis in (c.first..c.last).rev() {
-                let inner =
-                    Op::Own(KernelOp::Scalar { array: over, position: FIRST_INNER_EXTENT + pairs.len() as u32 });
-                pairs.push(kernel.collapse(axis, inner));
+                pairs.push(kernel.collapse(axis, over, pairs.len()));
             }
         }
         kernel.loops = schedule.loops_of_collapsed().map(Loop::from).collect();
@@ -46,8 +44,9 @@ impl Kernel {
         (kernel, pairs)
     }
 
-    /// Makes one axis of an axis and the next one, whose extent an operation yields.
-    fn collapse(&mut self, axis: usize, inner: Op) -> CollapsedPair {
+    /// Makes one axis of an axis and the next one, the pair of this number.
+    pub(super) fn collapse(&mut self, axis: usize, over: ArrayId, number: usize) -> CollapsedPair {
+        let inner = Op::Own(KernelOp::Scalar { array: over, position: FIRST_INNER_EXTENT + number as u32 });
         let pair = reads_of_pair(&self.element.region, axis);
         let body = &self.element;
         let loc = body.region.nodes.first().map_or_else(Loc::unknown, |n| n.loc.clone());

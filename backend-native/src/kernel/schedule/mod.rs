@@ -10,6 +10,7 @@
 //! between. A rewrite that would is [`Illegal`]. Executors may ignore the loops: tiles do.
 
 mod collapse;
+mod joined;
 mod legal;
 mod loads;
 mod speculation;

@@ -3,6 +3,7 @@
 use crate::buffer::{AnyBuffer, CACHE_LINE_BYTES, OutSlice};
 use crate::llvm::call::{BoundCall, Call, Computed, Memory, Part};
 use crate::llvm::{self, Variant, is_elementwise};
+use crate::run::launch::merged::Merged;
 use crate::run::launch::{
     Binding, Columns, Context, Cut, Job, Piece, WORK_PER_CALL, finish, first_event, pieces, task_len,
 };
@@ -34,6 +35,11 @@ const MIN_MULTI_ROWS: usize = 32;
 const MULTI_ROWS_PER_STEP: usize = 4;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
+    if let Some(joined) = &job.launch.joined
+        && let Some(names) = Merged::of(job.launch, &job.extents, job.names, &joined.pairs)
+    {
+        return store(&names.job(job, &joined.launch));
+    }
     if let Some(columns) = crate::run::scheduled::store(job)? {
         return Ok(columns);
     }

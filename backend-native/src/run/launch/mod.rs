@@ -2,6 +2,7 @@
 
 pub(super) mod flags;
 pub(super) mod lists;
+pub(super) mod merged;
 
 use crate::Compile;
 use crate::bind::Names;

@@ -13,6 +13,7 @@ mod ranges;
 mod tests;
 
 use super::kernel::Inits;
+use super::launch::merged::Merged;
 use super::launch::{Columns, Job};
 use super::rows::{BatchedRows, product};
 use super::scheduled::Tiles;
@@ -140,7 +141,7 @@ impl<'p> Run<'p> {
             }
             operands.push(self.packed_names(self.unguarded(launch), &view)?);
         }
-        let mut jobs: Vec<(usize, Job<'_>)> = Vec::new();
+        let mut bound: Vec<(usize, Job<'_>)> = Vec::new();
         for (kernel, ((launch, inits), operands)) in launches().zip(inits).zip(&operands).enumerate() {
             let (launch, names): (&Launch, &dyn Names) = match operands {
                 Some((packed, names)) => (packed, names),
@@ -151,7 +152,18 @@ impl<'p> Run<'p> {
                 let outer = job.extents[..job.extents.len() - launch.kernel.folded()].into();
                 Job { extents: outer, ..self.bound(after, &vec![None; after.kernel.outputs.len()], &view) }
             });
-            jobs.extend([Some(job), after].into_iter().flatten().map(|job| (kernel, job)));
+            bound.extend([Some(job), after].into_iter().flatten().map(|job| (kernel, job)));
+        }
+        let merged: Vec<_> = bound.iter().map(|(_, job)| with_axes_joined(job)).collect();
+        let mut jobs: Vec<(usize, Job<'_>)> = Vec::new();
+        for ((kernel, job), merged) in bound.into_iter().zip(&merged) {
+            jobs.push((
+                kernel,
+                match merged {
+                    Some((launch, names)) => names.job(&job, launch),
+                    None => job,
+                },
+            ));
         }
         let mut arrays: Vec<Array> = Vec::new();
         let mut stages: Vec<Stage<'_>> = Vec::new();
@@ -192,6 +204,12 @@ impl<'p> Run<'p> {
         let block = block.next_multiple_of(tile);
         Blocks { cx: self.cx, ranges, block: block.clamp(1, rows), arrays, stages }.run()
     }
+}
+
+/// The launch of an elementwise kernel with its last axes as one, and its names. The first axis, that of the rows, is not among these.
+fn with_axes_joined<'a>(job: &Job<'a>) -> Option<(&'a Launch, Merged<'a>)> {
+    let joined = job.launch.joined.as_ref().filter(|_| job.launch.kernel.folded() == 0)?;
+    Some((&joined.launch, Merged::of(job.launch, &job.extents, job.names, &joined.pairs)?))
 }
 
 /// The rows of an iteration of a kernel's first loop.

@@ -94,6 +94,15 @@ impl Reverse<'_, '_> {
         self.contribute_points(a, adjoint);
     }
 
+    /// The same of an adjoint that has no points if nothing contributed to it and the array's extents are costly.
+    pub(super) fn contribute_any(&mut self, a: ArrayId, adjoint: ArrayId) {
+        if self.w.has_costly_extents(a) {
+            self.contribute_points(a, adjoint);
+        } else {
+            self.contribute(a, adjoint);
+        }
+    }
+
     /// The same of what may have fewer points than the array.
     pub(super) fn contribute_points(&mut self, a: ArrayId, adjoint: ArrayId) {
         self.add(a, Adjoint::Dense(vec![adjoint]));
@@ -135,6 +144,15 @@ impl Reverse<'_, '_> {
     /// The same, zeros if nothing contributed.
     pub(super) fn adjoint_so_far(&mut self, a: ArrayId) -> ArrayId {
         self.take(a).unwrap_or_else(|| self.w.zeros(a))
+    }
+
+    /// The same, with fewer points where only one contributed that has these.
+    pub(super) fn points_so_far(&mut self, a: ArrayId) -> ArrayId {
+        match self.adjoints.remove(&a) {
+            Some(adjoint) if self.w.has_costly_extents(a) => self.points(a, adjoint),
+            Some(adjoint) => self.dense(a, adjoint),
+            None => self.w.no_adjoint(a),
+        }
     }
 
     /// The adjoint of an array as a dense one, with fewer points if all that contributed has these.

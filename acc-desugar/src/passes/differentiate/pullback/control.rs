@@ -2,6 +2,7 @@
 
 use super::super::copy;
 use super::Reverse;
+use super::adjoint::Adjoint;
 use acc_core::Error;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, ArrayOp, ArrayType, Block, ForeignFun, Fun, PrimOp, Stmt};
@@ -18,15 +19,29 @@ impl Reverse<'_, '_> {
     pub(super) fn branch(&mut self, s: &Stmt, cond: &Fun, then: &Block, else_: &Block) -> Result<(), Error> {
         let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.take(*y)).collect();
         self.w.note("the branch taken is computed again and gone through");
-        let sides = [self.side(then, &by)?, self.side(else_, &by)?];
+        let sides = [then, else_].map(|b| self.side(b, |this, same| this.replaced(&same.stmts, &given(same, &by))));
+        let [then, else_] = sides;
+        let sides = [then?, else_?];
         self.joined(s, cond.clone(), sides);
         Ok(())
     }
 
-    /// Goes back through a statement, computed once more, where an adjoint of its results is not all 0.
-    pub(super) fn unless_zero(&mut self, s: &Stmt) -> Result<(), Error> {
-        let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.take(*y)).collect();
-        let flags: Vec<ArrayId> = by.iter().flatten().map(|by| self.is_not_zero(*by)).collect();
+    /// Goes back through a statement, computed once more, where an adjoint of its results is not all 0. In a derivative of which another
+    /// one is taken, where such an adjoint may have tangents that are not 0, it is enough that there is one.
+    pub(super) fn where_needed(&mut self, s: &Stmt) -> Result<(), Error> {
+        let is_zero_enough = self.w.exact;
+        if !is_zero_enough && !s.results.iter().any(|y| self.w.has_costly_extents(*y)) {
+            return self.stmt(s);
+        }
+        // As they are: to find the extents of the results is to evaluate the statement.
+        let by: Vec<Option<Adjoint>> = s.results.iter().map(|y| self.adjoints.remove(y)).collect();
+        let parts = |by: &Adjoint| match by {
+            Adjoint::Dense(parts) => parts.clone(),
+            Adjoint::OneHot(by) => vec![by.values],
+        };
+        let parts: Vec<ArrayId> = by.iter().flatten().flat_map(parts).collect();
+        let flag = |part| if is_zero_enough { self.is_not_zero(part) } else { self.has_points(part) };
+        let flags: Vec<ArrayId> = parts.into_iter().map(flag).collect();
         let mut cond = self.w.code([]);
         let mut any = cond.truth(false);
         for flag in flags {
@@ -35,7 +50,8 @@ impl Reverse<'_, '_> {
         }
         let cond = cond.done([any]);
         let alone = Block { params: Vec::new(), stmts: vec![s.clone()], results: s.results.to_vec() };
-        let sides = [self.side(&alone, &by)?, Side { stmts: Vec::new(), adjoints: HashMap::new() }];
+        let there = self.side(&alone, |this, same| this.replaced_by(&same.stmts, given(same, &by)))?;
+        let sides = [there, Side { stmts: Vec::new(), adjoints: HashMap::new() }];
         self.joined(s, cond, sides);
         Ok(())
     }
@@ -64,6 +80,19 @@ impl Reverse<'_, '_> {
         flags
     }
 
+    /// Whether an array has elements, as an array of rank 0.
+    fn has_points(&mut self, a: ArrayId) -> ArrayId {
+        let mut c = self.w.code([]);
+        let mut all = c.truth(true);
+        for axis in 0..self.w.rank(a) {
+            let (zero, n) = (c.int(0), c.extent(a, axis));
+            let some = c.two(PrimOp::LtP, zero, n);
+            all = c.two(PrimOp::AndP, all, some);
+        }
+        let op = ArrayOp::Generate { shape: self.w.code([]).done([]), f: c.done([all]) };
+        self.w.stmt(0, ScalarType::Bool.into(), op)
+    }
+
     /// Contributes the adjoints of one of two sides.
     fn joined(&mut self, s: &Stmt, cond: Fun, sides: [Side; 2]) {
         let mut around: Vec<ArrayId> = sides.iter().flat_map(|side| side.adjoints.keys().copied()).collect();
@@ -75,7 +104,7 @@ impl Reverse<'_, '_> {
         let mut blocks = Vec::new();
         for side in sides {
             let (zeros, results) = self.inner(|this| {
-                let own = |a: &ArrayId| side.adjoints.get(a).copied().unwrap_or_else(|| this.w.zeros(*a));
+                let own = |a: &ArrayId| side.adjoints.get(a).copied().unwrap_or_else(|| this.w.no_adjoint(*a));
                 around.iter().map(own).collect()
             });
             let stmts = side.stmts.into_iter().chain(zeros).collect();
@@ -93,20 +122,20 @@ impl Reverse<'_, '_> {
             loc: s.loc.clone(),
         });
         for (a, adjoint) in around.into_iter().zip(results) {
-            self.contribute(a, adjoint);
+            self.contribute_any(a, adjoint);
         }
     }
 
     /// A branch, evaluated once more and gone through.
-    fn side(&mut self, b: &Block, by: &[Option<ArrayId>]) -> Result<Side, Error> {
+    fn side(&mut self, b: &Block, back: impl FnOnce(&mut Self, &Block) -> Result<(), Error>) -> Result<Side, Error> {
         let same = copy(self.w, b, &[]);
         let adjoints = std::mem::take(&mut self.adjoints);
         let inside: HashSet<ArrayId> = same.stmts.iter().flat_map(|s| s.results.iter().copied()).collect();
         let (stmts, found) = self.inner(|this| -> Result<HashMap<ArrayId, ArrayId>, Error> {
-            this.replaced(&same.stmts, &given(&same, by))?;
+            back(this, &same)?;
             let mut around: Vec<ArrayId> = this.adjoints.keys().copied().filter(|a| !inside.contains(a)).collect();
             around.sort_unstable();
-            Ok(around.into_iter().filter_map(|a| Some((a, this.take(a)?))).collect())
+            Ok(around.into_iter().map(|a| (a, this.points_so_far(a))).collect())
         });
         self.adjoints = adjoints;
         Ok(Side { stmts, adjoints: found? })
@@ -138,6 +167,6 @@ impl Reverse<'_, '_> {
 }
 
 /// The results of a block that have an adjoint, and these.
-pub(super) fn given(b: &Block, by: &[Option<ArrayId>]) -> Vec<(ArrayId, ArrayId)> {
-    b.results.iter().zip(by).filter_map(|(y, by)| Some((*y, (*by)?))).collect()
+pub(super) fn given<T: Clone>(b: &Block, by: &[Option<T>]) -> Vec<(ArrayId, T)> {
+    b.results.iter().zip(by).filter_map(|(y, by)| Some((*y, by.clone()?))).collect()
 }

@@ -66,12 +66,12 @@ impl Reverse<'_, '_> {
 
     /// Goes back through the statements of a block with these results.
     fn statements(&mut self, stmts: &[Stmt], results: &[ArrayId]) -> Result<(), Error> {
-        let evaluated = if self.w.exact { strict_statements(stmts, results) } else { vec![true; stmts.len()] };
+        let evaluated = if self.w.assumes { vec![true; stmts.len()] } else { strict_statements(stmts, results) };
         for (s, evaluated) in stmts.iter().zip(evaluated).rev() {
             self.w.limits.check()?;
             if s.results.iter().any(|r| self.adjoints.contains_key(r)) {
                 self.w.at(s);
-                grow_stack(|| if evaluated { self.stmt(s) } else { self.unless_zero(s) })?;
+                grow_stack(|| if evaluated { self.stmt(s) } else { self.where_needed(s) })?;
             }
         }
         Ok(())
@@ -181,16 +181,30 @@ impl Reverse<'_, '_> {
 
     /// Writes statements, and goes back through them with these adjoints of their results.
     pub(super) fn replaced(&mut self, stmts: &[Stmt], by: &[(ArrayId, ArrayId)]) -> Result<(), Error> {
-        self.w.stmts.extend(stmts.iter().cloned());
-        for s in stmts {
-            self.activity.add(&self.w.types, s);
-            self.w.note_extents(s);
-        }
+        self.write(stmts);
         for (y, by) in by {
             self.contribute(*y, *by);
         }
         let results: Vec<ArrayId> = by.iter().map(|(y, _)| *y).collect();
         self.statements(stmts, &results)
+    }
+
+    /// The same with adjoints in any form, which may have fewer points than the results.
+    fn replaced_by(&mut self, stmts: &[Stmt], by: Vec<(ArrayId, Adjoint)>) -> Result<(), Error> {
+        self.write(stmts);
+        let results: Vec<ArrayId> = by.iter().map(|(y, _)| *y).collect();
+        for (y, by) in by {
+            self.add(y, by);
+        }
+        self.statements(stmts, &results)
+    }
+
+    fn write(&mut self, stmts: &[Stmt]) {
+        self.w.stmts.extend(stmts.iter().cloned());
+        for s in stmts {
+            self.activity.add(&self.w.types, s);
+            self.w.note_extents(s);
+        }
     }
 
     /// Goes back through an operation with this adjoint of its result.

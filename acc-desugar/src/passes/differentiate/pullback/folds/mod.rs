@@ -175,8 +175,16 @@ impl Reverse<'_, '_> {
     /// What an initial value reads has the sum of the adjoints of all rows.
     pub(super) fn initial(&mut self, init: Option<&Fun>, of_rows: ArrayId) -> Result<(), Error> {
         let Some(init) = init.filter(|f| self.reads_active(f)) else { return Ok(()) };
-        let total = self.fold_axes(of_rows, &[]);
         let elt = EltType::tuple(init.result_types().map(EltType::Scalar));
+        if !self.w.assumes {
+            // Without rows it is not evaluated.
+            let rank = self.w.rank(of_rows);
+            let mut c = Code::of_index(rank, &self.w.loc);
+            let results = c.inline(init, &[]);
+            let op = ArrayOp::Generate { shape: self.w.extents_of(of_rows), f: c.done(results) };
+            return self.through(ArrayType { rank, elt }, op, of_rows);
+        }
+        let total = self.fold_axes(of_rows, &[]);
         let op = ArrayOp::Generate { shape: self.w.code([]).done([]), f: init.clone() };
         self.through(ArrayType { rank: 0, elt }, op, total)
     }

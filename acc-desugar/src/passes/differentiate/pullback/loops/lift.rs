@@ -46,7 +46,7 @@ impl Reverse<'_, '_> {
         let Some(&y) = s.results.first().filter(|_| reading_loop) else { return Ok(None) };
         let f = without_fallbacks(f);
         let is_active = |read: &Read| self.is_active(read.array);
-        let hoisted = if self.w.exact { None } else { hoisted(&f, &is_active) };
+        let hoisted = if !self.w.assumes { None } else { hoisted(&f, &is_active) };
         if let Some(f) = hoisted {
             return Ok(Some(self.with_function(s, y, f)));
         }

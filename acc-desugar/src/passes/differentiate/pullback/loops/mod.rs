@@ -98,7 +98,7 @@ impl Reverse<'_, '_> {
         }
         let around: Vec<ArrayId> = free_arrays(step).into_iter().filter(|a| self.is_active(*a)).collect();
         for a in &around {
-            adjoints.push(self.w.zeros(*a));
+            adjoints.push(self.w.no_adjoint(*a));
         }
         let active = Active { state, around };
         let mut l = self.loop_back(init, step, &active, &adjoints)?;
@@ -114,7 +114,7 @@ impl Reverse<'_, '_> {
             self.contribute(init[*k], *adjoint);
         }
         for (a, adjoint) in active.around.iter().zip(of_around) {
-            self.contribute(*a, *adjoint);
+            self.contribute_any(*a, *adjoint);
         }
         Ok(())
     }
@@ -361,8 +361,10 @@ impl Reverse<'_, '_> {
         // Contributions are added to those of the steps after it, so that a scatter adds to an array that is there.
         let so_far = active.around.iter().copied().zip(adjoints[active.state.len()..].iter().copied());
         for (a, adjoint) in so_far {
-            self.contribute(a, adjoint);
-            self.carried.insert(adjoint);
+            self.contribute_any(a, adjoint);
+            if !self.w.has_costly_extents(a) {
+                self.carried.insert(adjoint);
+            }
         }
         let done = self.replaced(&step.stmts, &by);
         let mut before = Vec::new();
@@ -370,7 +372,7 @@ impl Reverse<'_, '_> {
             before.push(self.take(state[*k]).unwrap_or_else(|| self.w.zeros(state[*k])));
         }
         for a in &active.around {
-            before.push(self.adjoint_so_far(*a));
+            before.push(self.points_so_far(*a));
         }
         self.adjoints = around;
         done.map(|()| before)

@@ -53,7 +53,7 @@ impl Reverse<'_, '_> {
         let points = self.w.extents.common(&lanes.xs);
         let (mut plain, mut groups) = (Vec::new(), Vec::<Extended<'_>>::new());
         for site in sites {
-            let Some(axes) = (!self.w.exact).then(|| self.edges(site, &points)).flatten() else {
+            let Some(axes) = self.w.assumes.then(|| self.edges(site, &points)).flatten() else {
                 plain.push(site);
                 continue;
             };

@@ -80,7 +80,7 @@ impl Reverse<'_, '_> {
             return Some(found);
         }
         // In an exact run an element is evaluated only if something reads it.
-        if !self.w.exact && pivots.iter().all(|p| p.window.is_none()) {
+        if self.w.assumes && pivots.iter().all(|p| p.window.is_none()) {
             let kept = |axis: usize| pivots.iter().any(|p| p.axis == axis);
             let place = forms.iter().enumerate().map(|(axis, form)| (!kept(axis)).then_some(&form.affine().base));
             return Some(self.at_place(array, &place.collect::<Vec<_>>(), found));
@@ -284,7 +284,7 @@ impl Reverse<'_, '_> {
             for x in xs {
                 args.extend(c.read(*x, &self.w.elt(*x).leaves(), point));
             }
-            if *indexed && !self.w.exact && (!by_phases || reads_at_coordinates(f)) {
+            if *indexed && self.w.assumes && (!by_phases || reads_at_coordinates(f)) {
                 c.inline(&self.in_bounds(f, read, array), &args)
             } else {
                 c.inline(f, &args)

@@ -2,7 +2,10 @@
 //!
 //! Each lane folds its elements in row-major order. With few lanes, the outermost folded axis is split into slices
 //! whose length depends on extents only; each slice is folded separately, then their results are folded in order.
-//! Initial values may be used more than once, since they are neutral (`acc_desugar::fuse`).
+//! Initial values may be used more than once, since they are neutral (`acc_desugar::fuse`). Where elements lie side by side along rows,
+//! and neighbouring points read apart, each row is folded along itself ([`by_rows`]).
+
+mod by_rows;
 
 use super::fold::Acc;
 use crate::buffer::AnyBuffer;
@@ -19,13 +22,16 @@ use std::ops::Range;
 /// With so many lanes, threads split those rather than the folded axis.
 pub(super) const MIN_SHARED_LANES: usize = 2048;
 /// The least elements of a slice; the other constant is the most slices.
-const MIN_SLICE_ELEMENTS: usize = 1 << 15;
+const MIN_SLICE_ELEMENTS: usize = 1 << 17;
 const MAX_SLICES: usize = 256;
 
 pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     let [o] = &job.outputs[..] else { return Ok(Vec::new()) };
     let (outer, inner) = job.extents.split_at(job.extents.len() - job.launch.kernel.folded());
     let points: usize = outer.iter().product();
+    if let Some(columns) = by_rows::by_rows(job, o, points)? {
+        return epilogue::epilogue(job, outer, vec![columns]);
+    }
     let columns = job.cx.columns(&o.types, points).map_err(Stop::Error)?;
     let mut out = [columns];
     if inner.contains(&0) {

@@ -1,0 +1,108 @@
+//! The names of a launch whose neighbouring axes are one, where the arrays that are read as such have the extents of these axes.
+
+use super::{Binding, Job, JobOutput};
+use crate::bind::{Input, Names, SparseFlags};
+use crate::kernel::{CollapsedPair, FIRST_INNER_EXTENT};
+use crate::prepare::Launch;
+use acc_core::ir::ArrayId;
+use smallvec::SmallVec;
+
+type Shape = SmallVec<[usize; 4]>;
+
+/// The names of a launch, with neighbouring dimensions of arrays as one.
+pub(in crate::run) struct Merged<'a> {
+    others: &'a dyn Names,
+    /// The array whose scalars are the extents of the inner axes that are collapsed, and these.
+    over: ArrayId,
+    inner: SmallVec<[usize; 2]>,
+    /// The shapes of arrays that are others here.
+    shapes: Vec<(ArrayId, Shape)>,
+    /// The extents of the axes.
+    pub(in crate::run) extents: Shape,
+    /// Indices of the first folded axis for each that it had before.
+    per_index: usize,
+}
+
+impl<'a> Merged<'a> {
+    /// None if an array has other extents than the axes that it is read along.
+    pub(in crate::run) fn of(
+        launch: &Launch,
+        extents: &[usize],
+        others: &'a dyn Names,
+        pairs: &[CollapsedPair],
+    ) -> Option<Merged<'a>> {
+        let (mut extents, mut shapes) = (Shape::from(extents), Vec::<(ArrayId, Shape)>::new());
+        let (mut all, mut per_index) = (SmallVec::new(), 1usize);
+        let first_folded = extents.len().checked_sub(launch.kernel.folded())?;
+        for pair in pairs {
+            let inner = merge(&mut extents, pair.axis)?;
+            all.push(inner);
+            if pair.axis == first_folded {
+                per_index = per_index.checked_mul(inner)?;
+            }
+            for &(array, dim) in &pair.merged {
+                // The code does not look at the extents of what is not evaluated.
+                let Some(input) = others.input(array) else { continue };
+                let known = shapes.iter().position(|(a, _)| *a == array).unwrap_or(shapes.len());
+                if known == shapes.len() {
+                    shapes.push((array, input.shape.into()));
+                }
+                if merge(&mut shapes.get_mut(known)?.1, dim)? != inner {
+                    return None;
+                }
+            }
+        }
+        Some(Merged { others, over: launch.over, inner: all, shapes, extents, per_index })
+    }
+
+    /// A launch with these names, that of a job with neighbouring axes as one. It has no epilogue.
+    pub(in crate::run) fn job(&'a self, job: &Job<'a>, launch: &'a Launch) -> Job<'a> {
+        let same = job.outputs.iter().zip(&launch.kernel.outputs);
+        let outputs = same.map(|(o, output)| {
+            let (init, types) = (o.init.clone(), o.types.clone());
+            JobOutput { output, combine: None, init, types }
+        });
+        Job {
+            launch,
+            element: Binding::new(&launch.code.element, self, job.cx.limits),
+            outputs: outputs.collect(),
+            epilogue: None,
+            extents: self.extents.clone(),
+            // Blocks of terms are those of the axes that the program writes.
+            terms: job.terms.times(self.per_index),
+            names: self,
+            cx: job.cx,
+        }
+    }
+}
+
+/// Makes one dimension of a dimension and the next one; the extent of that one.
+fn merge(shape: &mut Shape, dim: usize) -> Option<usize> {
+    let inner = *shape.get(dim + 1)?;
+    let outer = shape.get_mut(dim)?;
+    *outer = outer.checked_mul(inner)?;
+    shape.remove(dim + 1);
+    Some(inner)
+}
+
+impl Names for Merged<'_> {
+    fn input(&self, a: ArrayId) -> Option<Input<'_>> {
+        let input = self.others.input(a)?;
+        match self.shapes.iter().find(|(of, _)| *of == a) {
+            Some((_, shape)) => Some(Input { shape, ..input }),
+            None => Some(input),
+        }
+    }
+
+    fn flags(&self, a: ArrayId) -> Option<(&SparseFlags, usize)> {
+        self.others.flags(a)
+    }
+
+    fn scalar(&self, a: ArrayId, position: u32) -> u64 {
+        let inner = position.checked_sub(FIRST_INNER_EXTENT).filter(|_| a == self.over);
+        match inner.and_then(|k| self.inner.get(k as usize)) {
+            Some(extent) => *extent as u64,
+            None => self.others.scalar(a, position),
+        }
+    }
+}
