@@ -154,16 +154,26 @@ fn reads_of(launch: &Launch, is_read: impl Fn(ArrayId) -> bool) -> Option<Vec<Ro
     Some(reads)
 }
 
-/// Whether all kernels of these steps are certain to be evaluated if they have points: strict ones, and those that a
-/// strict one reads at each point.
+/// Whether all kernels of these steps are certain to be evaluated if they and those behind them have points: strict ones, and those that
+/// such a one reads at each point. Kernels that might not end must be evaluated for one among these steps.
 fn are_certainly_evaluated(plan: &Plan, b: &BlockPlan, steps: Range<usize>) -> bool {
+    let has_loop = |launch: &Launch| {
+        let mut found = false;
+        launch.kernel.element.region.visit(0, &mut |n, _| found |= matches!(n.op, Op::While { .. }));
+        found
+    };
+    let all_end = kernels(plan, &b.steps[steps.clone()]).all(|(_, launch)| !has_loop(launch));
+    let end = if all_end { b.steps.len() } else { steps.end };
     let mut read: HashSet<ArrayId> = HashSet::new();
-    steps.rev().all(|at| {
+    (steps.start..end).rev().all(|at| {
         let step = &plan.steps[b.steps[at]];
-        let Work::Kernel { launch, .. } = &step.work else { return true };
         let certain = b.strict[at] || step.results.iter().any(|r| read.contains(r));
-        read.extend(reads_at_each_point(launch));
-        certain
+        match &step.work {
+            Work::Kernel { launch, .. } if certain || steps.contains(&at) => read.extend(reads_at_each_point(launch)),
+            Work::Array { op, materialization: Materialization::View, .. } if certain => read.extend(op.arrays()),
+            _ => return true,
+        }
+        certain || !matches!(step.work, Work::Kernel { .. })
     })
 }
 

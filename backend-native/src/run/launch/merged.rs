@@ -106,3 +106,54 @@ impl Names for Merged<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::Compile;
+    use crate::run::pool::thread_pool::ThreadPool;
+    use crate::run::testing::{evaluate, evaluate_with, has_llvm, lowered};
+
+    /// Whether code was asked for of the last kernel with its last axes as one, and of it as it is; machine code and tiles agree.
+    fn asked(program: &str, arguments: &str) -> (bool, bool) {
+        let (plan, runs) = lowered("joined", &format!("{program} run {{ {arguments} expect agree }}"));
+        let threads = ThreadPool::new(2).unwrap();
+        let by_machine = evaluate(&plan, &runs[0], &threads).unwrap();
+        assert_eq!(by_machine, evaluate_with(&plan, &runs[0], &threads, Compile::Never).unwrap(), "{program}");
+        let launch = plan.launches().last().unwrap();
+        (launch.joined.as_ref().unwrap().launch.code.machine.was_asked(), launch.code.machine.was_asked())
+    }
+
+    #[test]
+    fn elementwise_kernels_have_long_rows_where_extents_are_those_of_the_axes() {
+        if !has_llvm() {
+            return;
+        }
+        let program = "program(x: [3]f32, y: [3]f32, c: [1]f32) {
+            z: [3]f32 = izip_with(x, y, f: |%n: i64, %i: i64, %j: i64, %x: f32, %y: f32| add(mul(%x, %y), c[%n]))
+            yield z
+          }";
+        let all = "x = [3, 5, 7] f32 lcg(1) c = [3] f32 lcg(3)";
+        assert_eq!(asked(program, &format!("{all} y = [3, 5, 7] f32 lcg(2)")), (true, false));
+        assert_eq!(asked(program, &format!("{all} y = [3, 6, 7] f32 lcg(2)")), (true, false));
+        // Rows of `y` do not follow those of the result.
+        assert_eq!(asked(program, &format!("{all} y = [3, 5, 8] f32 lcg(2)")), (false, true));
+    }
+
+    #[test]
+    fn rows_that_follow_each_other_are_folded_as_one() {
+        if !has_llvm() {
+            return;
+        }
+        // The gradient by the bias of each channel.
+        let program = "program(x: [4]f32) {
+            t: [4]f32 = backpermute(x, shape: || (extent(x, 1), extent(x, 0), extent(x, 2), extent(x, 3)),
+              index: |%c: i64, %n: i64, %i: i64, %j: i64| (%n, %c, %i, %j))
+            a: [3]f32 = fold(t, f: |%a: f32, %b: f32| add(%a, %b), init: || 0.0f32)
+            b: [2]f32 = fold(a, f: |%a: f32, %b: f32| add(%a, %b), init: || 0.0f32)
+            s: [1]f32 = fold(b, f: |%a: f32, %b: f32| add(%a, %b), init: || 0.0f32)
+            yield s
+          }";
+        assert_eq!(asked(program, "x = [20, 3, 7, 11] f32 lcg(1)"), (true, false));
+        assert_eq!(asked(program, "x = [2, 3, 24, 24] f32 lcg(1)"), (true, false));
+    }
+}
