@@ -24,4 +24,4 @@ pub use ffi::About;
 pub use find::{HOW_TO_GET_JAXLIB, HOW_TO_GET_ONE, JAXLIB_VERSION, Status, jaxlib as jaxlib_folder, status};
 pub use mesh::Mesh;
 pub use sharded::{CallOn, Cut, FilesError, MeshArgument, MeshArguments, OnMesh, Sharded};
-pub use worker::{Collective, DEFAULT_PORT, Place, is_launched, variables};
+pub use worker::{Collective, DEFAULT_PORT, Place, is_launched, trace_file, trace_name, variables};

@@ -1,6 +1,6 @@
 //! Several processes that run one program together, each with its part of the arrays.
 
-use crate::worker::{Place, Worker, refused, variables};
+use crate::worker::{Place, Trace, Worker, refused, variables};
 use acc_core::Error;
 use backend_graph::specialise::{Cutting, MIN_CUT_BYTES};
 use std::ops::Range;
@@ -30,7 +30,8 @@ pub struct Mesh {
 
 impl Mesh {
     /// The mesh of this process's launch, by the variables that `acc launch`, Slurm or MPI have set. Connects to the other
-    /// processes, for at most a minute; while a mesh of this process lives, this is the same one.
+    /// processes, for at most a minute; while a mesh of this process lives, this is the same one. Where `ACC_TRACE` names a
+    /// folder, what the process does until the mesh is dropped is written there, as a trace for Perfetto.
     pub fn from_env() -> Result<Mesh, Error> {
         static CONNECTED: Mutex<Weak<Worker>> = Mutex::new(Weak::new());
         // A panic under the lock leaves what was there.
@@ -39,7 +40,10 @@ impl Mesh {
             Some(worker) => worker,
             None => {
                 let place = Place::read(|name| std::env::var(name).ok()).map_err(refused)?;
-                let worker = Arc::new(Worker::start(place)?);
+                let trace = Trace::wanted();
+                let mut worker = Worker::start(place)?;
+                worker.trace = trace;
+                let worker = Arc::new(worker);
                 *connected = Arc::downgrade(&worker);
                 worker
             }

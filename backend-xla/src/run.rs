@@ -37,18 +37,6 @@ fn defect(message: &str) -> Ended {
     Ended::from(Error::defect("xla", message))
 }
 
-/// The node in a body that defines a value, and the bodies in between, outermost first.
-fn definition(body: &Body, v: Value) -> Option<(Vec<&Body>, &Node)> {
-    body.nodes.iter().find_map(|n| {
-        let within = |b| {
-            let (mut between, node) = acc_core::grow_stack(|| definition(b, v))?;
-            between.insert(0, b);
-            Some((between, node))
-        };
-        if n.results.contains(&v) { Some((Vec::new(), n)) } else { n.op.bodies().into_iter().find_map(within) }
-    })
-}
-
 /// The results of a body, of what its last stage made.
 fn yielded(all: &[Yielded], made: &[Tensor]) -> Result<Vec<Held>, Ended> {
     let held = all.iter().map(|y| match y {
@@ -123,11 +111,8 @@ impl<'r> Run<'r> {
                     layer.looked_at.insert(*v, n.number().map_err(Ended::from)?);
                 }
                 Next::Node(v) => {
-                    let within = |k: usize| Some((k, definition(bodies.get(k)?, *v)?));
                     // It may be one around the loop whose step needs it.
-                    let found = (0..bodies.len()).rev().find_map(within);
-                    let (k, (between, node)) = found.ok_or_else(|| defect("a node is missing"))?;
-                    let mut around: Vec<&Body> = bodies.iter().take(k + 1).copied().chain(between).collect();
+                    let (mut around, node) = self.stages.node(*v).ok_or_else(|| defect("a node is missing"))?;
                     let results = self.node(node, &mut around, layers)?;
                     innermost(layers)?.held.extend(node.results.iter().copied().zip(results));
                 }
@@ -240,7 +225,11 @@ impl<'r> Run<'r> {
             if more.number().map_err(Ended::from)? == 0 {
                 return Ok((state, false));
             }
-            budget = if time < MAX_TIME_BETWEEN_LOOKS / 4 { budget.saturating_mul(2) } else { (budget / 2).max(1) };
+            if time < MAX_TIME_BETWEEN_LOOKS / 4 {
+                budget = budget.saturating_mul(2);
+            } else if time > MAX_TIME_BETWEEN_LOOKS {
+                budget = (budget / 2).max(1);
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use backend_graph::Specialisation;
 use backend_graph::export::stablehlo::stage::{Next, Stage, stage, steps};
 use backend_graph::export::stablehlo::{ModuleError, Options};
 use std::collections::{HashMap, VecDeque};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A stage with its machine code, if there is something to compute.
 pub(crate) struct Compiled {
@@ -34,6 +34,8 @@ const MAX_STAGES_PER_GRAPH: usize = 64;
 /// A graph with its stages. It stays where it is: stages know its bodies by their addresses.
 pub(crate) struct Stages {
     pub(crate) graph: Box<Graph>,
+    /// Made when the host first looks for a node.
+    places: OnceLock<Places>,
     kept: Mutex<Kept>,
 }
 
@@ -41,6 +43,31 @@ pub(crate) struct Stages {
 struct Kept {
     compiled: HashMap<Key, Arc<Compiled>>,
     order: VecDeque<Key>,
+}
+
+/// Where the nodes of a graph are.
+struct Places {
+    /// All bodies, the graph's first: in which body each is, of which node there, and which of its bodies.
+    bodies: Vec<(usize, usize, usize)>,
+    /// In which body the node is that defines a value, and which one there.
+    nodes: HashMap<Value, (usize, usize)>,
+}
+
+impl Places {
+    fn of(graph: &Graph) -> Places {
+        let mut places = Places { bodies: vec![(0, 0, 0)], nodes: HashMap::new() };
+        let mut left = VecDeque::from([(0, &graph.body)]);
+        while let Some((at, body)) = left.pop_front() {
+            for (n, node) in body.nodes.iter().enumerate() {
+                places.nodes.extend(node.results.iter().map(|v| (*v, (at, n))));
+                for (which, inner) in node.op.bodies().into_iter().enumerate() {
+                    left.push_back((places.bodies.len(), inner));
+                    places.bodies.push((at, n, which));
+                }
+            }
+        }
+        places
+    }
 }
 
 fn key(body: &Body, of: Of<'_>, known: &Specialisation, options: Options) -> Key {
@@ -59,7 +86,26 @@ fn key(body: &Body, of: Of<'_>, known: &Specialisation, options: Options) -> Key
 
 impl Stages {
     pub(crate) fn new(graph: Graph) -> Stages {
-        Stages { graph: Box::new(graph), kept: Mutex::default() }
+        Stages { graph: Box::new(graph), places: OnceLock::new(), kept: Mutex::default() }
+    }
+
+    /// The node that defines a value, and the bodies that it is in, outermost first.
+    pub(crate) fn node(&self, v: Value) -> Option<(Vec<&Body>, &Node)> {
+        let places = self.places.get_or_init(|| Places::of(&self.graph));
+        let (mut at, n) = *places.nodes.get(&v)?;
+        let mut between = Vec::new();
+        while at > 0 {
+            let (around, node, which) = *places.bodies.get(at)?;
+            between.push((node, which));
+            at = around;
+        }
+        let mut innermost = &self.graph.body;
+        let mut bodies = vec![innermost];
+        for (node, which) in between.into_iter().rev() {
+            innermost = innermost.nodes.get(node)?.op.bodies().into_iter().nth(which)?;
+            bodies.push(innermost);
+        }
+        Some((bodies, innermost.nodes.get(n)?))
     }
 
     /// The next stage of the innermost of these bodies.
@@ -111,5 +157,40 @@ pub(crate) fn module_error(e: ModuleError) -> Error {
             Error::OutOfMemory { what: format!("an array of extents {extents:?}"), bytes: None, at: None }
         }
         e => Error::Export { format: "StableHLO", source: Cause::new(e) },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use acc_core::prelude::*;
+
+    /// Every node with the bodies around it, found by going through all of them.
+    fn all<'g>(bodies: &[&'g Body], into: &mut Vec<(Vec<&'g Body>, &'g Node)>) {
+        for node in bodies.last().into_iter().flat_map(|b| &b.nodes) {
+            into.push((bodies.to_vec(), node));
+            node.op.bodies().into_iter().for_each(|inner| all(&[bodies, &[inner]].concat(), into));
+        }
+    }
+
+    #[test]
+    fn every_node_is_found_with_the_bodies_around_it() {
+        let xs = use_(&Vector::from([1i64, 2, 3]));
+        let inner =
+            |s: &Acc<Vector<i64>>| awhile(s, |s| s.sum().map(|n| n.lt(100)), |s| s.zip_with(s.reverse(), |x, y| x + y));
+        let program = awhile(&xs, |s| unit(s.length().lt(9)), |s| inner(&s).concat(&xs));
+        let graph = backend_graph::graph_of(&program.program().expect("a program").program).expect("a graph");
+        let stages = Stages::new(graph);
+        let mut nodes = Vec::new();
+        all(&[&stages.graph.body], &mut nodes);
+        assert!(nodes.iter().any(|(bodies, _)| bodies.len() > 2), "a loop in a loop");
+        for (bodies, node) in nodes {
+            for v in &node.results {
+                let (around, found) = stages.node(*v).expect("a node");
+                assert!(std::ptr::eq(found, node));
+                assert!(around.len() == bodies.len() && around.iter().zip(&bodies).all(|(a, b)| std::ptr::eq(*a, *b)));
+            }
+        }
+        assert!(stages.graph.body.params.iter().all(|v| stages.node(*v).is_none()));
     }
 }

@@ -1,7 +1,7 @@
 //! Programs on XLA, where a plugin is there.
 
 use acc_core::prelude::*;
-use acc_core::{Error, LimitError};
+use acc_core::{Error, LimitError, timeline};
 use backend_xla::Xla;
 use std::time::Duration;
 
@@ -46,6 +46,31 @@ fn a_fault_is_told_with_its_line() {
     let line = line!() + 1;
     let Err(Error::Fault { fault, loc, .. }) = xla.run(use_(&xs).map(|x| 6 / x)) else { panic!("a fault") };
     assert_eq!((fault.kind(), loc.line()), ("division_by_zero", line));
+}
+
+/// A run with limits looks at them after some milliseconds of steps, and not after each step.
+#[test]
+fn a_loop_with_limits_takes_many_steps_at_a_time() -> Result<(), Error> {
+    const STEPS: i64 = 2000;
+    let Some(xla) = xla() else { return Ok(()) };
+    let limits = RunLimits::none().timeout(Duration::from_secs(600));
+    let recording = timeline::record();
+    // Other tests run beside this one.
+    let own = timeline::span(timeline::Kind::Run, || "many steps");
+    let counted = xla.run_with(awhile(unit(0i64), |i| i.map(|i| i.lt(STEPS)), |i| i.map(|i| i + 1)), &limits)?;
+    let lanes =
+        use_(&Vector::from([STEPS, 7])).map(|n| while_((n, 0i64), |(n, _)| n.gt(0), |(n, k)| (n - 1, k + 84 / n)).1);
+    let lanes = xla.run_with(lanes, &limits)?;
+    drop(own);
+    let spans = recording.stop().spans;
+    assert_eq!(counted.value(), STEPS);
+    let harmonic = |n: i64| (1..=n).map(|k| 84 / k).sum::<i64>();
+    assert_eq!(lanes, Vector::from([harmonic(STEPS), harmonic(7)]));
+    let thread = spans.iter().find(|s| s.name == "many steps").map(|s| s.thread);
+    let own = |name: &str| spans.iter().filter(|s| Some(s.thread) == thread && s.name == name).count();
+    assert!((2..STEPS as usize / 4).contains(&own("stage")), "{} stages", own("stage"));
+    assert_eq!(own("interpreter"), 0, "a lane that left the loop divides no more");
+    Ok(())
 }
 
 #[test]

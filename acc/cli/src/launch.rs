@@ -1,5 +1,6 @@
 //! `acc launch -n P -- PROGRAM`
 
+use crate::output::trace::Parts;
 use crate::output::{complain, say};
 use backend_xla::{DEFAULT_PORT, variables};
 use std::ffi::{OsStr, OsString};
@@ -9,7 +10,8 @@ use std::time::{Duration, Instant};
 
 /// Start a program as several processes, which run arrays together on XLA, each with its part (docs/SCALE.md).
 ///
-/// When one of them fails the others end, too.
+/// When one of them fails the others end, too. With `--trace`, each process records what it does while its mesh lives; what
+/// is killed, or ends by `exit`, leaves no trace, which the trace then says.
 #[derive(clap::Args)]
 pub struct Args {
     /// How many processes.
@@ -33,7 +35,14 @@ const TIME_BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 /// How long the others have to tell their errors once a process has failed.
 const MAX_TIME_AFTER_FAILURE: Duration = Duration::from_secs(20);
 
-pub fn main(args: &Args) -> crate::Outcome {
+impl Args {
+    /// How many processes are started on this machine.
+    pub fn processes(&self) -> Option<u32> {
+        self.processes.filter(|_| self.hosts.is_empty())
+    }
+}
+
+pub fn main(args: &Args, parts: Option<&Parts>) -> crate::Outcome {
     if !args.hosts.is_empty() {
         if args.processes.is_some_and(|n| n as usize != args.hosts.len()) {
             return Err("give as many --hosts as processes; a host may be named more than once".to_string());
@@ -45,7 +54,7 @@ pub fn main(args: &Args) -> crate::Outcome {
     }
     let processes = args.processes.ok_or("say how many processes: acc launch -n 2 -- PROGRAM")?;
     let [program, rest @ ..] = &args.program[..] else { return Err("name a program".to_string()) };
-    start(processes, args.port, |_| {
+    start(processes, args.port, parts, |_| {
         let mut command = Command::new(program);
         command.args(rest);
         command
@@ -79,9 +88,9 @@ fn quoted(word: &OsStr) -> Result<String, String> {
 }
 
 /// Starts `acc` with other arguments as processes of which the first one prints.
-pub fn this_command(processes: u32, arguments: impl Fn(&mut Command)) -> crate::Outcome {
+pub fn this_command(processes: u32, parts: Option<&Parts>, arguments: impl Fn(&mut Command)) -> crate::Outcome {
     let acc = std::env::current_exe().map_err(|e| format!("cannot start processes: {e}"))?;
-    start(processes, None, |process| {
+    start(processes, None, parts, |process| {
         let mut command = Command::new(&acc);
         arguments(&mut command);
         if process > 0 {
@@ -93,7 +102,7 @@ pub fn this_command(processes: u32, arguments: impl Fn(&mut Command)) -> crate::
 
 /// Starts processes on this machine, each with a part of its processors, and waits for them. The exit status is that of the
 /// first one that fails.
-pub fn start(processes: u32, port: Option<u16>, command: impl Fn(u32) -> Command) -> crate::Outcome {
+fn start(processes: u32, port: Option<u16>, parts: Option<&Parts>, command: impl Fn(u32) -> Command) -> crate::Outcome {
     let port = port.map_or_else(free_port, Ok)?;
     let all = processors();
     let mut running: Vec<(u32, Child)> = Vec::new();
@@ -104,6 +113,9 @@ pub fn start(processes: u32, port: Option<u16>, command: impl Fn(u32) -> Command
             .env(variables::PROCESSES, processes.to_string())
             .env(variables::COORDINATOR, format!("127.0.0.1:{port}"))
             .env(variables::PROCESSORS, part(&all, process, processes));
+        if let Some(parts) = parts {
+            parts.ask(&mut command);
+        }
         if process > 0 {
             command.stdin(Stdio::null());
         }

@@ -14,10 +14,10 @@ mod run;
 mod search;
 mod testing;
 
-use acc_core::timeline;
 use clap::{Parser, Subcommand};
 use examples::{digits, tour};
 use output::complain;
+use output::trace::{self, Parts};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use testing::{fuzz, matrix, reduce};
@@ -29,7 +29,7 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
     /// Write what the command does when as a Chrome trace, which Perfetto opens: passes, kernels, tensor operations,
-    /// transfers.
+    /// transfers; of `acc launch` and of `--processes` what all processes do, side by side.
     #[arg(long, global = true, value_name = "FILE")]
     trace: Option<PathBuf>,
 }
@@ -76,36 +76,50 @@ type Outcome = Result<ExitCode, String>;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
-    let recording = cli.trace.map(|path| (path, timeline::record()));
-    let mut outcome = command(cli.command);
-    if let Some((path, recording)) = recording {
-        let written = output::write_file(&path, recording.stop().to_chrome().as_bytes());
-        outcome = outcome.and_then(|code| written.map(|()| code));
-    }
+    let outcome = match (&cli.trace, cli.command.processes()) {
+        (Some(path), Some(processes)) => {
+            trace::of_processes(path, processes, |parts| command(&cli.command, Some(parts)))
+        }
+        (None, Some(_)) => command(&cli.command, None),
+        (_, None) => trace::of_this_process(cli.trace.as_deref(), || command(&cli.command, None)),
+    };
     outcome.unwrap_or_else(|message| {
         complain!("error: {message}");
         ExitCode::FAILURE
     })
 }
 
-fn command(command: Command) -> Outcome {
+impl Command {
+    /// How many processes it starts on this machine, if it starts any.
+    fn processes(&self) -> Option<u32> {
+        match self {
+            Command::Run(args) => args.processes,
+            Command::Launch(args) => args.processes(),
+            Command::CheckExecutor(args) => args.processes,
+            _ => None,
+        }
+    }
+}
+
+/// Runs a command; the processes that it starts leave their traces among these parts.
+fn command(command: &Command, parts: Option<&Parts>) -> Outcome {
     match command {
-        Command::List(args) => list::main(&args),
-        Command::Check(args) => check::main(&args),
-        Command::Run(args) => run::main(&args),
-        Command::Launch(args) => launch::main(&args),
-        Command::Export(args) => export::main(&args),
-        Command::Explain(args) => explain::main(&args),
-        Command::Inspect(args) => inspect::main(&args),
-        Command::Search(args) => search::main(&args),
-        Command::Print(args) => print::main(&args),
-        Command::Reduce(args) => reduce::main(&args),
-        Command::Fuzz(args) => fuzz::main(&args),
-        Command::Matrix(args) => matrix::main(&args),
-        Command::CheckOnnx(args) => check::onnx::main(&args),
-        Command::CheckExecutor(args) => check::executor::main(&args),
-        Command::Doctor(args) => doctor::main(&args),
-        Command::Tour(args) => tour::main(&args),
-        Command::Digits(args) => digits::main(&args),
+        Command::List(args) => list::main(args),
+        Command::Check(args) => check::main(args),
+        Command::Run(args) => run::main(args, parts),
+        Command::Launch(args) => launch::main(args, parts),
+        Command::Export(args) => export::main(args),
+        Command::Explain(args) => explain::main(args),
+        Command::Inspect(args) => inspect::main(args),
+        Command::Search(args) => search::main(args),
+        Command::Print(args) => print::main(args),
+        Command::Reduce(args) => reduce::main(args),
+        Command::Fuzz(args) => fuzz::main(args),
+        Command::Matrix(args) => matrix::main(args),
+        Command::CheckOnnx(args) => check::onnx::main(args),
+        Command::CheckExecutor(args) => check::executor::main(args, parts),
+        Command::Doctor(args) => doctor::main(args),
+        Command::Tour(args) => tour::main(args),
+        Command::Digits(args) => digits::main(args),
     }
 }

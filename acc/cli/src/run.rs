@@ -1,7 +1,8 @@
 //! `acc run FILE`
 
 use crate::launch;
-use crate::output::{read_program, say};
+use crate::output::trace::Parts;
+use crate::output::{progress, read_program, say};
 use acc_core::text::{TestFile, show_array};
 use conformance::executors::{Registered, State};
 use conformance::{executors, headers, runner, structure};
@@ -13,6 +14,8 @@ use std::time::Instant;
 const ON_PROCESSES: &str = "xla";
 
 /// Run the program of a test file on its inputs and compare the results with what it expects.
+///
+/// On a terminal, a run that takes more than a second shows what it is doing.
 #[derive(clap::Args)]
 pub struct Args {
     /// A test file: a program with `run { ... }` sections (docs/TEXT.md).
@@ -25,12 +28,12 @@ pub struct Args {
     elements: usize,
     /// On so many processes of this machine, each with its part of the arrays; with `--executor xla` only.
     #[arg(long, requires = "executor", value_parser = clap::value_parser!(u32).range(1..))]
-    processes: Option<u32>,
+    pub processes: Option<u32>,
 }
 
-pub fn main(args: &Args) -> crate::Outcome {
+pub fn main(args: &Args, parts: Option<&Parts>) -> crate::Outcome {
     if let Some(processes) = args.processes {
-        return launched(args, processes);
+        return launched(args, processes, parts);
     }
     let file = read_program(&args.file)?;
     let selected = selected(&file, args)?;
@@ -57,7 +60,7 @@ pub fn main(args: &Args) -> crate::Outcome {
         for registered in &selected {
             let Some(executor) = registered.present() else { continue };
             let start = Instant::now();
-            let outcome = runner::execute(&**executor, &file, run);
+            let outcome = progress::during(|| runner::execute(&**executor, &file, run));
             let time = start.elapsed();
             let text = match &outcome {
                 Ok(results) => {
@@ -87,11 +90,11 @@ pub fn main(args: &Args) -> crate::Outcome {
 }
 
 /// This command as several processes, of which the first one prints.
-fn launched(args: &Args, processes: u32) -> crate::Outcome {
+fn launched(args: &Args, processes: u32, parts: Option<&Parts>) -> crate::Outcome {
     if args.executor.as_deref() != Some(ON_PROCESSES) {
         return Err(format!("--processes is for --executor {ON_PROCESSES} only"));
     }
-    launch::this_command(processes, |command| {
+    launch::this_command(processes, parts, |command| {
         command.arg("run").arg(&args.file).args(["--executor", ON_PROCESSES]);
         command.args(["--elements", &args.elements.to_string()]);
     })

@@ -23,14 +23,23 @@ fn program(name: &str) -> String {
 /// The complete events of a trace: category, name, thread, beginning and end in nanoseconds.
 type Event = (String, String, u64, u64, u64);
 
-fn events(path: &Path) -> Vec<Event> {
+fn read(path: &Path) -> Json {
     let text = std::fs::read_to_string(path).expect("the trace is there");
-    let trace: Json = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"))
+}
+
+/// Those of the one process that is traced.
+fn events(path: &Path) -> Vec<Event> {
+    events_of(&read(path), 1)
+}
+
+/// Those of one process, by its `pid`.
+fn events_of(trace: &Json, process: u64) -> Vec<Event> {
     let nanoseconds = |j: &Json| (j.as_f64().expect("a number") * 1000.0).round() as u64;
     let mut out = Vec::new();
-    for e in trace["traceEvents"].as_array().expect("events") {
+    for e in trace["traceEvents"].as_array().expect("events").iter().filter(|e| e["pid"] == process) {
         match e["ph"].as_str() {
-            Some("M") => assert_eq!(e["name"], "thread_name"),
+            Some("M") => assert!(["thread_name", "process_name", "process_sort_index"].iter().any(|n| e["name"] == *n)),
             Some("X") => {
                 let (from, name) = (nanoseconds(&e["ts"]), e["name"].as_str().expect("a name"));
                 let category = e["cat"].as_str().expect("a category");
@@ -58,6 +67,12 @@ fn well_nested(events: &[Event]) {
             open.push(e);
         }
     }
+}
+
+/// The names of the processes of a trace, in their order.
+fn processes(trace: &Json) -> Vec<&str> {
+    let all = trace["traceEvents"].as_array().expect("events").iter().filter(|e| e["name"] == "process_name");
+    all.map(|e| e["args"]["name"].as_str().expect("a name")).collect()
 }
 
 fn names<'a>(events: &'a [Event], category: &str) -> Vec<&'a str> {
@@ -115,6 +130,57 @@ fn every_command_can_be_traced() {
         .expect("acc starts");
     assert!(!out.status.success());
     assert_eq!(names(&events(&trace), "pass"), ["parse"]);
+}
+
+#[test]
+fn a_launch_puts_the_traces_of_its_processes_side_by_side() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let trace = folder.path().join("trace.json");
+    let at = trace.display().to_string();
+    let (here, file) = (env!("CARGO_BIN_EXE_acc"), program("programs/fold/sum.acc"));
+    acc(&["launch", "-n", "2", "--trace", &at, "--", here, "check", &file]);
+    let found = read(&trace);
+    assert_eq!(processes(&found), ["process 0 of 2", "process 1 of 2"]);
+    for process in [0, 1] {
+        let events = events_of(&found, process);
+        well_nested(&events);
+        assert!(names(&events, "pass").contains(&"parse"), "{found}");
+    }
+    // A program without a mesh has nothing to tell.
+    acc(&["launch", "-n", "2", "--trace", &at, "--", "true"]);
+    assert_eq!(read(&trace)["otherData"]["processes without a trace"], "0, 1");
+}
+
+#[test]
+fn processes_of_a_run_are_traced_by_one_clock() {
+    if backend_xla::jaxlib_folder().is_none() {
+        eprintln!("not run: {}", backend_xla::HOW_TO_GET_JAXLIB);
+        return;
+    }
+    let folder = TempDir::new().expect("a temporary folder");
+    let trace = folder.path().join("trace.json");
+    let at = trace.display().to_string();
+    let file = program("programs/permute/histogram.acc");
+    acc(&["run", &file, "--executor", "xla", "--processes", "2", "--trace", &at]);
+    let found = read(&trace);
+    assert_eq!(processes(&found), ["process 0 of 2", "process 1 of 2"]);
+    assert!(found["otherData"]["processes without a trace"].is_null(), "{found}");
+    let of = |process: u64| {
+        let events = events_of(&found, process);
+        well_nested(&events);
+        for (category, name) in [("pass", "parse"), ("wait", "connect"), ("pass", "compile"), ("tensor", "stage")] {
+            assert!(names(&events, category).contains(&name), "{name} is missing on process {process}: {events:?}");
+        }
+        events.into_iter().filter(|e| e.1 == "agree").collect::<Vec<Event>>()
+    };
+    let (first, second) = (of(0), of(1));
+    assert!(first.len() > 1 && first.len() == second.len(), "{first:?} {second:?}");
+    // To agree ends when both have begun to.
+    for (first, second) in first.iter().zip(&second) {
+        assert!(first.3 <= second.4 && second.3 <= first.4, "{first:?} and {second:?}");
+    }
+    acc(&["check-executor", "xla", "--only", "fold/sum", "--processes", "2", "--trace", &at]);
+    assert_eq!(processes(&read(&trace)).len(), 2);
 }
 
 #[test]

@@ -77,7 +77,8 @@ func.func public @main(%0: tensor<3xi64>, %1: tensor<i1>) -> (tensor<3xi64>, ten
 %2 = stablehlo.convert %1 : (tensor<i1>) -> tensor<i64>
 %3 = stablehlo.constant dense<0> : tensor<i64>
 %4 = stablehlo.compare NE, %2, %3, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%7:2 = "stablehlo.if"(%4) ({
+%7 = stablehlo.optimization_barrier %4 : tensor<i1>
+%8:2 = "stablehlo.if"(%7) ({
 // trace at foreign/traces-change-nothing.acc:7:15
 // trace at foreign/traces-change-nothing.acc:6:15
 %5 = stablehlo.constant dense<0> : tensor<i64>
@@ -87,9 +88,10 @@ func.func public @main(%0: tensor<3xi64>, %1: tensor<i1>) -> (tensor<3xi64>, ten
 "stablehlo.return"(%0, %6) : (tensor<3xi64>, tensor<i64>) -> ()
 }) : (tensor<i1>) -> (tensor<3xi64>, tensor<i64>)
 // map at foreign/traces-change-nothing.acc:9:73
-%8 = stablehlo.constant dense<0> : tensor<i64>
-%9 = stablehlo.compare NE, %2, %8, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%20:2 = "stablehlo.if"(%9) ({
+%9 = stablehlo.constant dense<0> : tensor<i64>
+%10 = stablehlo.compare NE, %2, %9, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+%21 = stablehlo.optimization_barrier %10 : tensor<i1>
+%22:2 = "stablehlo.if"(%21) ({
 // map at foreign/traces-change-nothing.acc:9:52
 // map at foreign/traces-change-nothing.acc:9:50
 // trace at foreign/traces-change-nothing.acc:7:15
@@ -97,26 +99,26 @@ func.func public @main(%0: tensor<3xi64>, %1: tensor<i1>) -> (tensor<3xi64>, ten
 // map at foreign/traces-change-nothing.acc:9:50
 // acond at foreign/traces-change-nothing.acc:8:30
 // map at foreign/traces-change-nothing.acc:9:50
-%10 = stablehlo.constant dense<false> : tensor<i1>
-%11 = stablehlo.slice %0 [0:1:1] : (tensor<3xi64>) -> tensor<1xi64>
-%12 = stablehlo.reshape %11 : (tensor<1xi64>) -> tensor<i64>
-%13 = stablehlo.reshape %12 : (tensor<i64>) -> tensor<1xi64>
-%17 = stablehlo.broadcast_in_dim %13, dims = [0] : (tensor<1xi64>) -> tensor<3xi64>
-%18 = stablehlo.constant dense<0> : tensor<i64>
-"stablehlo.return"(%17, %18) : (tensor<3xi64>, tensor<i64>) -> ()
+%11 = stablehlo.constant dense<false> : tensor<i1>
+%12 = stablehlo.slice %0 [0:1:1] : (tensor<3xi64>) -> tensor<1xi64>
+%13 = stablehlo.reshape %12 : (tensor<1xi64>) -> tensor<i64>
+%14 = stablehlo.reshape %13 : (tensor<i64>) -> tensor<1xi64>
+%18 = stablehlo.broadcast_in_dim %14, dims = [0] : (tensor<1xi64>) -> tensor<3xi64>
+%19 = stablehlo.constant dense<0> : tensor<i64>
+"stablehlo.return"(%18, %19) : (tensor<3xi64>, tensor<i64>) -> ()
 }, {
 // map at foreign/traces-change-nothing.acc:9:73
-%14 = stablehlo.constant dense<1> : tensor<i64>
-%15 = stablehlo.broadcast_in_dim %14, dims = [] : (tensor<i64>) -> tensor<3xi64>
-%16 = stablehlo.add %7#0, %15 : tensor<3xi64>
-%19 = stablehlo.constant dense<0> : tensor<i64>
-"stablehlo.return"(%16, %19) : (tensor<3xi64>, tensor<i64>) -> ()
+%15 = stablehlo.constant dense<1> : tensor<i64>
+%16 = stablehlo.broadcast_in_dim %15, dims = [] : (tensor<i64>) -> tensor<3xi64>
+%17 = stablehlo.add %8#0, %16 : tensor<3xi64>
+%20 = stablehlo.constant dense<0> : tensor<i64>
+"stablehlo.return"(%17, %20) : (tensor<3xi64>, tensor<i64>) -> ()
 }) : (tensor<i1>) -> (tensor<3xi64>, tensor<i64>)
-%21 = stablehlo.constant dense<0> : tensor<i64>
-%22 = stablehlo.compare EQ, %7#1, %21, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%23 = stablehlo.select %22, %20#1, %7#1 : tensor<i1>, tensor<i64>
+%23 = stablehlo.constant dense<0> : tensor<i64>
+%24 = stablehlo.compare EQ, %8#1, %23, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+%25 = stablehlo.select %24, %22#1, %8#1 : tensor<i1>, tensor<i64>
 // map at foreign/traces-change-nothing.acc:9:15
-return %20#0, %23 : tensor<3xi64>, tensor<i64>
+return %22#0, %25 : tensor<3xi64>, tensor<i64>
 }
 }
 // fault 1: index out of bounds at foreign/traces-change-nothing.acc:9:50
@@ -1147,7 +1149,7 @@ func.func public @main(%0: tensor<4xf32>) -> (tensor<4xf32>, tensor<i64>) {
 %8 = stablehlo.constant dense<0> : tensor<i64>
 %31 = stablehlo.constant dense<0> : tensor<i64>
 %32 = stablehlo.constant dense<0> : tensor<i64>
-%109:5 = "stablehlo.while"(%2, %0, %31, %7, %32) ({
+%110:5 = "stablehlo.while"(%2, %0, %31, %7, %32) ({
 ^bb0(%33: tensor<1xi1>, %34: tensor<4xf32>, %35: tensor<i64>, %36: tensor<i1>, %37: tensor<i64>):
 %38 = stablehlo.constant dense<0> : tensor<i64>
 %39 = stablehlo.compare EQ, %37, %38, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
@@ -1171,7 +1173,8 @@ func.func public @main(%0: tensor<4xf32>) -> (tensor<4xf32>, tensor<i64>) {
 %56 = stablehlo.maximum %54, %55 : tensor<i64>
 %57 = stablehlo.constant dense<0> : tensor<i64>
 %58 = stablehlo.compare NE, %52, %57, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%68:2 = "stablehlo.if"(%58) ({
+%68 = stablehlo.optimization_barrier %58 : tensor<i1>
+%69:2 = "stablehlo.if"(%68) ({
 %59 = stablehlo.constant dense<false> : tensor<i1>
 %63 = "stablehlo.reduce"(%41, %59) <{dimensions = array<i64: 0>}> ({
 ^bb0(%60: tensor<i1>, %61: tensor<i1>):
@@ -1186,57 +1189,57 @@ func.func public @main(%0: tensor<4xf32>) -> (tensor<4xf32>, tensor<i64>) {
 %67 = stablehlo.constant dense<0> : tensor<i64>
 "stablehlo.return"(%66, %67) : (tensor<i64>, tensor<i64>) -> ()
 }) : (tensor<i1>) -> (tensor<i64>, tensor<i64>)
-%69 = stablehlo.constant dense<0> : tensor<i64>
-%70 = stablehlo.compare NE, %68#0, %69, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%71 = stablehlo.constant dense<1> : tensor<i64>
-%72 = stablehlo.constant dense<0> : tensor<i64>
-%73 = stablehlo.select %70, %71, %72 : tensor<i1>, tensor<i64>
-%74 = stablehlo.constant dense<0> : tensor<i64>
-%75 = stablehlo.compare EQ, %68#1, %74, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%76 = stablehlo.select %75, %73, %68#1 : tensor<i1>, tensor<i64>
-%77 = stablehlo.constant dense<0> : tensor<i64>
-%78 = "stablehlo.dynamic_slice"(%0, %56) <{slice_sizes = array<i64: 1>}> : (tensor<4xf32>, tensor<i64>) -> (tensor<1xf32>)
-%79 = stablehlo.constant dense<4> : tensor<i64>
-%80 = stablehlo.constant dense<0> : tensor<i64>
-%81 = stablehlo.compare LT, %56, %80, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%82 = stablehlo.compare GE, %56, %79, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%83 = stablehlo.or %81, %82 : tensor<i1>
-%84 = stablehlo.constant dense<0x00000000> : tensor<f32>
-%85 = stablehlo.broadcast_in_dim %83, dims = [] : (tensor<i1>) -> tensor<1xi1>
-%86 = stablehlo.broadcast_in_dim %84, dims = [] : (tensor<f32>) -> tensor<1xf32>
-%87 = stablehlo.select %85, %86, %78 : tensor<1xi1>, tensor<1xf32>
-%88 = stablehlo.reshape %87 : (tensor<1xf32>) -> tensor<f32>
+%70 = stablehlo.constant dense<0> : tensor<i64>
+%71 = stablehlo.compare NE, %69#0, %70, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+%72 = stablehlo.constant dense<1> : tensor<i64>
+%73 = stablehlo.constant dense<0> : tensor<i64>
+%74 = stablehlo.select %71, %72, %73 : tensor<i1>, tensor<i64>
+%75 = stablehlo.constant dense<0> : tensor<i64>
+%76 = stablehlo.compare EQ, %69#1, %75, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+%77 = stablehlo.select %76, %74, %69#1 : tensor<i1>, tensor<i64>
+%78 = stablehlo.constant dense<0> : tensor<i64>
+%79 = "stablehlo.dynamic_slice"(%0, %56) <{slice_sizes = array<i64: 1>}> : (tensor<4xf32>, tensor<i64>) -> (tensor<1xf32>)
+%80 = stablehlo.constant dense<4> : tensor<i64>
+%81 = stablehlo.constant dense<0> : tensor<i64>
+%82 = stablehlo.compare LT, %56, %81, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+%83 = stablehlo.compare GE, %56, %80, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+%84 = stablehlo.or %82, %83 : tensor<i1>
+%85 = stablehlo.constant dense<0x00000000> : tensor<f32>
+%86 = stablehlo.broadcast_in_dim %84, dims = [] : (tensor<i1>) -> tensor<1xi1>
+%87 = stablehlo.broadcast_in_dim %85, dims = [] : (tensor<f32>) -> tensor<1xf32>
+%88 = stablehlo.select %86, %87, %79 : tensor<1xi1>, tensor<1xf32>
+%89 = stablehlo.reshape %88 : (tensor<1xf32>) -> tensor<f32>
 // map at structure/graph/recurrence-by-a-loop-variant.acc:11:18
-%89 = stablehlo.multiply %42, %42 : tensor<4xf32>
+%90 = stablehlo.multiply %42, %42 : tensor<4xf32>
 // map at structure/graph/recurrence-by-a-loop-variant.acc:12:18
-%90 = stablehlo.broadcast_in_dim %88, dims = [] : (tensor<f32>) -> tensor<4xf32>
-%91 = stablehlo.add %90, %89 : tensor<4xf32>
+%91 = stablehlo.broadcast_in_dim %89, dims = [] : (tensor<f32>) -> tensor<4xf32>
+%92 = stablehlo.add %91, %90 : tensor<4xf32>
 // map at structure/graph/recurrence-by-a-loop-variant.acc:13:18
-%92 = stablehlo.constant dense<1> : tensor<i64>
-%93 = stablehlo.add %92, %43 : tensor<i64>
+%93 = stablehlo.constant dense<1> : tensor<i64>
+%94 = stablehlo.add %93, %43 : tensor<i64>
 // map at structure/graph/recurrence-by-a-loop-variant.acc:7:18
 // map at structure/graph/recurrence-by-a-loop-variant.acc:4:15
-%94 = stablehlo.constant dense<4> : tensor<i64>
-%95 = stablehlo.compare LT, %93, %94, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%96 = stablehlo.convert %95 : (tensor<i1>) -> tensor<i64>
+%95 = stablehlo.constant dense<4> : tensor<i64>
+%96 = stablehlo.compare LT, %94, %95, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+%97 = stablehlo.convert %96 : (tensor<i1>) -> tensor<i64>
 // map at structure/graph/recurrence-by-a-loop-variant.acc:7:18
-%97 = stablehlo.constant dense<0> : tensor<i64>
-%98 = stablehlo.compare NE, %96, %97, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%99 = stablehlo.broadcast_in_dim %98, dims = [] : (tensor<i1>) -> tensor<1xi1>
-%100 = stablehlo.and %41, %99 : tensor<1xi1>
-%101 = stablehlo.constant dense<false> : tensor<i1>
-%105 = "stablehlo.reduce"(%100, %101) <{dimensions = array<i64: 0>}> ({
-^bb0(%102: tensor<i1>, %103: tensor<i1>):
-%104 = stablehlo.or %102, %103 : tensor<i1>
-"stablehlo.return"(%104) : (tensor<i1>) -> ()
+%98 = stablehlo.constant dense<0> : tensor<i64>
+%99 = stablehlo.compare NE, %97, %98, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+%100 = stablehlo.broadcast_in_dim %99, dims = [] : (tensor<i1>) -> tensor<1xi1>
+%101 = stablehlo.and %41, %100 : tensor<1xi1>
+%102 = stablehlo.constant dense<false> : tensor<i1>
+%106 = "stablehlo.reduce"(%101, %102) <{dimensions = array<i64: 0>}> ({
+^bb0(%103: tensor<i1>, %104: tensor<i1>):
+%105 = stablehlo.or %103, %104 : tensor<i1>
+"stablehlo.return"(%105) : (tensor<i1>) -> ()
 }) : (tensor<1xi1>, tensor<i1>) -> (tensor<i1>)
-%106 = stablehlo.constant dense<0> : tensor<i64>
-%107 = stablehlo.compare EQ, %45, %106, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
-%108 = stablehlo.select %107, %76, %45 : tensor<i1>, tensor<i64>
-"stablehlo.return"(%100, %91, %93, %105, %108) : (tensor<1xi1>, tensor<4xf32>, tensor<i64>, tensor<i1>, tensor<i64>) -> ()
+%107 = stablehlo.constant dense<0> : tensor<i64>
+%108 = stablehlo.compare EQ, %45, %107, SIGNED : (tensor<i64>, tensor<i64>) -> tensor<i1>
+%109 = stablehlo.select %108, %77, %45 : tensor<i1>, tensor<i64>
+"stablehlo.return"(%101, %92, %94, %106, %109) : (tensor<1xi1>, tensor<4xf32>, tensor<i64>, tensor<i1>, tensor<i64>) -> ()
 }) : (tensor<1xi1>, tensor<4xf32>, tensor<i64>, tensor<i1>, tensor<i64>) -> (tensor<1xi1>, tensor<4xf32>, tensor<i64>, tensor<i1>, tensor<i64>)
 // map at structure/graph/recurrence-by-a-loop-variant.acc:2:16
-return %109#1, %109#4 : tensor<4xf32>, tensor<i64>
+return %110#1, %110#4 : tensor<4xf32>, tensor<i64>
 }
 }
 // fault 1: index out of bounds at structure/graph/recurrence-by-a-loop-variant.acc:10:18

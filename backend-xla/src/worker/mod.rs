@@ -2,8 +2,11 @@
 //! (`worker.py`). What cannot be done ends it: then the others, which would wait for it, get an error, too.
 
 mod place;
+mod trace;
 
 pub use place::{DEFAULT_PORT, Place, is_launched, variables};
+pub(crate) use trace::Trace;
+pub use trace::{trace_file, trace_name};
 
 use crate::ffi::{self, FLAGS_VARIABLE, STRICT_FLAGS};
 use crate::find::{HOW_TO_GET_JAXLIB, JAXLIB_VERSION, jaxlib};
@@ -45,6 +48,8 @@ pub(crate) struct Worker {
     ids: AtomicU64,
     /// What it may forget.
     dropped: Mutex<Vec<u64>>,
+    /// Of a mesh: what this process does while the mesh lives.
+    pub(crate) trace: Option<Trace>,
 }
 
 struct Link {
@@ -152,6 +157,7 @@ fn spawned(name: &str, run: impl FnOnce() + Send + 'static) -> Result<(), Error>
 impl Worker {
     /// Starts the process, and waits until it is connected to the others.
     pub(crate) fn start(place: Place) -> Result<Worker, Error> {
+        let _span = timeline::span(timeline::Kind::Wait, || "connect");
         Worker::with_devices(place, 1)
     }
 
@@ -190,7 +196,8 @@ impl Worker {
         };
         let (lines, answers) = (listened(errors)?, received(answers)?);
         let link = Link { child, requests, answers, errors: lines, ended: None };
-        let worker = Worker { place, link: Mutex::new(link), ids: AtomicU64::new(1), dropped: Mutex::default() };
+        let (link, ids) = (Mutex::new(link), AtomicU64::new(1));
+        let worker = Worker { place, link, ids, dropped: Mutex::default(), trace: None };
         let greeting = lock(&worker.link).answer(&worker.place, &RunLimits::none())?;
         let version = greeting.head.get("version").and_then(Value::as_str).unwrap_or("of no known version");
         let ours = format!("acc {}, jaxlib {version}", env!("CARGO_PKG_VERSION"));
@@ -219,6 +226,7 @@ impl Worker {
 
     /// An error on every process unless all say the same.
     pub(crate) fn agree(&self, ours: &str, limits: &RunLimits) -> Result<(), Error> {
+        let _span = timeline::span(timeline::Kind::Wait, || "agree");
         let answer = self.ask(json!({ "agree": ours }), &[], limits)?;
         let Some(said) = answer.head.get("differ").and_then(Value::as_array) else { return Ok(()) };
         let said = said.iter().map(|s| s.as_str().unwrap_or("nothing, and has left"));

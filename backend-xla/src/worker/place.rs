@@ -29,6 +29,8 @@ pub mod variables {
     pub const MIN_CUT_BYTES: &str = "ACC_MIN_CUT_BYTES";
     /// How many seconds processes wait for the others to come.
     pub const CONNECT_SECONDS: &str = "ACC_CONNECT_SECONDS";
+    /// The folder into which each process writes a trace of what it did: `process-0.json` and so on.
+    pub const TRACE: &str = "ACC_TRACE";
 }
 
 /// The port of the first process, where none is named.

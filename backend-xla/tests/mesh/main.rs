@@ -147,6 +147,35 @@ fn a_fault_is_told_by_every_process() -> Outcome {
     })
 }
 
+/// While its mesh lives a process records what it does, where its launch asks for that.
+#[test]
+fn a_mesh_leaves_a_trace() -> Outcome {
+    const TEST: &str = "a_mesh_leaves_a_trace";
+    if is_one_of_several() {
+        let mesh = Mesh::from_env()?;
+        assert_eq!(Xla::on(&mesh)?.run(use_(&Vector::from([1, 2])).sum())?.value(), 3);
+        return Ok(());
+    }
+    if !is_there() {
+        return Ok(());
+    }
+    let room = tempfile::tempdir()?;
+    // It is made when it is written to.
+    let folder = room.path().join("traces");
+    let children = started_with(TEST, 2, &[(variables::TRACE, folder.as_os_str())])?;
+    for output in children.into_iter().map(Child::wait_with_output).collect::<Result<Vec<Output>, _>>()? {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    for process in [0, 1] {
+        let trace = std::fs::read_to_string(folder.join(backend_xla::trace_name(process)))?;
+        for name in ["connect", "agree", "prepare", "compile", "stage"] {
+            assert!(trace.contains(&format!("\"name\":\"{name}\"")), "{name} is missing in {trace}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(&folder)?.count(), 2);
+    Ok(())
+}
+
 /// What two processes save three load, and a failure leaves no folder.
 #[test]
 fn saved_arrays_are_loaded_by_another_number_of_processes() -> Outcome {

@@ -8,7 +8,8 @@
 //! array's extents apart from its columns, and drops columns that nobody needs, with what they would have checked.
 
 use super::generate::Mode;
-use super::{Choices, interval, schedules};
+use super::interval::{self, Zeros};
+use super::{Choices, schedules};
 use crate::compare::{Near, compare};
 use crate::executors::{REFERENCE, Registered};
 use crate::runner;
@@ -28,6 +29,9 @@ const DEADLINE_MS: u64 = 20_000;
 /// results are the same, bit for bit. Where functions with rules are written in the place of their calls, though, it shows which
 /// of their arguments nobody needs.
 const EVALUATE_ALL: [&str; 2] = ["native", "native-tile"];
+
+/// The executors that have 0 for subnormal numbers.
+const FLUSH: [&str; 1] = ["xla"];
 
 /// Threads of the native executors that are compared.
 pub(super) const THREADS: [usize; 3] = [1, 2, 7];
@@ -134,13 +138,13 @@ impl Oracle {
     }
 
     /// Checks a program whose file has a run, or a second one on other extents.
-    pub fn check(&self, file: &TestFile, mode: Mode, variation: Variation) -> Findings {
+    pub fn check<'f>(&self, file: &'f TestFile, mode: Mode, variation: Variation) -> Findings {
         let mut found = Findings { has_rules: file.program.has_rules(), ..Findings::default() };
         let [run, others @ ..] = &file.runs[..] else { return found };
         let execute = |executor: &dyn Executor, program: &Arc<Program>, run: &Run| {
             runner::run(executor, program, &run.arrays()?, Some(self.deadline_ms))
         };
-        let reference = |run: &Run| reference(file, run, mode, execute(&Interpreter::new(), &file.program, run));
+        let reference = |run: &'f Run| reference(file, run, mode, execute(&Interpreter::new(), &file.program, run));
         let want = reference(run);
         found.valid = want.is_ok();
         let mut native: Option<Result<Vec<ArrayData>, Error>> = None;
@@ -212,7 +216,9 @@ impl Oracle {
 }
 
 /// The correct results: the interpreter's results, and in the tolerant mode the intervals around them.
-struct Reference {
+struct Reference<'f> {
+    program: &'f Program,
+    run: &'f Run,
     results: Vec<ArrayData>,
     /// In the tolerant mode; without results if not even the shapes are stable.
     intervals: Option<Intervals>,
@@ -224,20 +230,37 @@ struct Intervals {
     may_fault: bool,
 }
 
-fn reference(
-    file: &TestFile,
-    run: &Run,
+fn reference<'f>(
+    file: &'f TestFile,
+    run: &'f Run,
     mode: Mode,
     results: Result<Vec<ArrayData>, Error>,
-) -> Result<Reference, Error> {
-    let results = results?;
-    let intervals = (mode == Mode::Tolerant || adds_up_in_loops(&file.program.body)).then(|| {
-        match run.arrays().ok().and_then(|args| interval::evaluate(&file.program, &args)) {
+) -> Result<Reference<'f>, Error> {
+    let mut reference = Reference { program: &file.program, run, results: results?, intervals: None };
+    if mode == Mode::Tolerant || adds_up_in_loops(&file.program.body) {
+        reference.intervals = Some(reference.within(Zeros::Exact));
+    }
+    Ok(reference)
+}
+
+impl Reference<'_> {
+    /// Where the results of every correct executor lie that computes floats next to 0 like this.
+    fn within(&self, zeros: Zeros) -> Intervals {
+        match self.run.arrays().ok().and_then(|args| interval::evaluate(self.program, &args, zeros)) {
             Some(e) => Intervals { results: e.results, may_fault: e.may_fault },
             None => Intervals { results: Vec::new(), may_fault: true },
         }
-    });
-    Ok(Reference { results, intervals })
+    }
+
+    /// Whether an executor may decide otherwise than the interpreter, and meet a fault there.
+    fn may_fault(&self, executor: &str) -> bool {
+        self.intervals.as_ref().is_some_and(|i| i.may_fault)
+            || FLUSH.contains(&executor) && self.within(Zeros::Flushed).may_fault
+    }
+
+    fn leaves(&self) -> u64 {
+        self.results.iter().map(leaves_of).sum()
+    }
 }
 
 /// Whether a counted loop adds up floats, which executors may do in any order.
@@ -288,14 +311,15 @@ impl Findings {
         &mut self,
         executor: &str,
         variation: Variation,
-        want: &Result<Reference, Error>,
+        want: &Result<Reference<'_>, Error>,
         got: &Result<Vec<ArrayData>, Error>,
     ) {
         let differs = match (want, got) {
-            (Ok(want), Ok(got)) => self.equal(want, got),
-            // Another executor may decide otherwise, and meet a fault there.
-            (Ok(want), Err(Error::Fault { .. })) if want.intervals.as_ref().is_some_and(|i| i.may_fault) => {
-                self.leave_out(want);
+            (Ok(want), Ok(got)) => self.equal(executor, want, got),
+            (Ok(want), Err(Error::Fault { .. })) if want.may_fault(executor) => {
+                // None of these results can be compared.
+                self.elements += want.leaves();
+                self.excluded += want.leaves();
                 Ok(())
             }
             (Ok(_), Err(e)) => Err(format!("fails, where the interpreter has a result: {e}")),
@@ -338,33 +362,34 @@ impl Findings {
         }
     }
 
-    /// None of these results can be compared.
-    fn leave_out(&mut self, want: &Reference) {
-        let leaves = want.results.iter().map(leaves_of).sum::<u64>();
-        self.elements += leaves;
-        self.excluded += leaves;
-    }
-
-    fn equal(&mut self, want: &Reference, got: &[ArrayData]) -> Result<(), String> {
-        if let Some(i) = &want.intervals
-            && i.results.is_empty()
-        {
-            self.leave_out(want);
-            return Ok(());
+    fn equal(&mut self, executor: &str, want: &Reference<'_>, got: &[ArrayData]) -> Result<(), String> {
+        let mut excluded = compared(&want.results, want.intervals.as_ref(), got);
+        if excluded.is_err() && FLUSH.contains(&executor) {
+            excluded = compared(&want.results, Some(&want.within(Zeros::Flushed)), got);
         }
-        if want.results.len() != got.len() {
-            return Err(format!("{} results where {} are expected", got.len(), want.results.len()));
-        }
-        for (k, (w, g)) in want.results.iter().zip(got).enumerate() {
-            self.elements += leaves_of(w);
-            let named = |e| format!("result {k}: {e}");
-            match want.intervals.as_ref().and_then(|i| i.results.get(k)) {
-                None => compare(g, w, Near::Exact).map_err(named)?,
-                Some(bounds) => self.excluded += bounds.compare(g).map_err(named)?,
-            }
-        }
+        self.elements += want.leaves();
+        self.excluded += excluded?;
         Ok(())
     }
+}
+
+/// Holds results to the correct ones, or to intervals: how many leaves are left out.
+fn compared(want: &[ArrayData], intervals: Option<&Intervals>, got: &[ArrayData]) -> Result<u64, String> {
+    if want.len() != got.len() {
+        return Err(format!("{} results where {} are expected", got.len(), want.len()));
+    }
+    if intervals.is_some_and(|i| i.results.is_empty()) {
+        return Ok(want.iter().map(leaves_of).sum());
+    }
+    let mut excluded = 0;
+    for (k, (w, g)) in want.iter().zip(got).enumerate() {
+        let named = |e| format!("result {k}: {e}");
+        match intervals.and_then(|i| i.results.get(k)) {
+            None => compare(g, w, Near::Exact).map_err(named)?,
+            Some(bounds) => excluded += bounds.compare(g).map_err(named)?,
+        }
+    }
+    Ok(excluded)
 }
 
 /// How many scalars an array holds.

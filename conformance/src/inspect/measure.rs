@@ -61,7 +61,7 @@ pub fn measure(executor: &dyn Executor, name: &'static str, file: &TestFile, run
                 measured.total += time;
                 continue;
             }
-            Kind::Pass | Kind::Transfer => continue,
+            Kind::Pass | Kind::Transfer | Kind::Wait => continue,
             Kind::Kernel => s.name.clone(),
             Kind::Tensor => match note(s, "values").and_then(|v| v.split(' ').next().map(str::to_string)) {
                 Some(first) => first,

@@ -1,6 +1,7 @@
 //! `acc check-executor NAME`
 
 use crate::launch;
+use crate::output::trace::Parts;
 use crate::output::{complain, say};
 use acc_core::Executor;
 use conformance::{executors, suite};
@@ -16,7 +17,7 @@ pub struct Args {
     /// On so many processes, between which all arrays are cut that have a row for each; without tests that stop runs, which
     /// end a mesh, and tests of traces, which the first process prints.
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..))]
-    processes: Option<u32>,
+    pub processes: Option<u32>,
     #[command(flatten)]
     tests: Tests,
 }
@@ -38,9 +39,9 @@ pub struct Tests {
     least: f64,
 }
 
-pub fn main(args: &Args) -> crate::Outcome {
+pub fn main(args: &Args, parts: Option<&Parts>) -> crate::Outcome {
     if let Some(processes) = args.processes {
-        return launched(args, processes);
+        return launched(args, processes, parts);
     }
     let found = executors::select(Some(&args.name))?;
     let executor = found.first().and_then(|r| r.present()).ok_or("the executor is not there")?;
@@ -48,8 +49,8 @@ pub fn main(args: &Args) -> crate::Outcome {
 }
 
 /// This command as several processes, of which the first one prints.
-fn launched(args: &Args, processes: u32) -> crate::Outcome {
-    launch::this_command(processes, |command| {
+fn launched(args: &Args, processes: u32, parts: Option<&Parts>) -> crate::Outcome {
+    launch::this_command(processes, parts, |command| {
         command.args(["check-executor", &args.name]).env(backend_xla::variables::MIN_CUT_BYTES, "0");
         let tests = &args.tests;
         command.args(["--least", &tests.least.to_string(), "--every", &tests.every.to_string()]);

@@ -91,13 +91,14 @@ impl<'g> Emitter<'g> {
 
     /// A value, which is written now if it waited to be needed.
     pub(super) fn held(&mut self, v: Value) -> Result<Held> {
+        // A parameter of a step that is written here, and may be known from the step before the module.
+        if let Some(held) = self.scopes.iter().rev().find_map(|s| s.held.get(&v)) {
+            return Ok(held.clone());
+        }
         if let Some(held) = self.known_before(v) {
             return Ok(held);
         }
         for (k, s) in self.scopes.iter().enumerate().rev() {
-            if let Some(held) = s.held.get(&v) {
-                return Ok(held.clone());
-            }
             if let Some(node) = s.waiting.get(&v) {
                 let node = *node;
                 // It belongs to the region that needs it: a branch that is not taken does not evaluate it.

@@ -148,7 +148,9 @@ impl<'g> Emitter<'g> {
         }
         let mut forms: Vec<Form> = carried.iter().filter_map(Carried::form).collect();
         forms.push(Form::scalar(T::I64));
-        let mut all = self.w.general(&Operation::plain("if"), std::slice::from_ref(cond), &regions, &forms)?;
+        // XLA's constant folding ends the process where it finds all of a conditional to be constant.
+        let cond = self.w.unary("optimization_barrier", cond)?;
+        let mut all = self.w.general(&Operation::plain("if"), &[cond], &regions, &forms)?;
         if let Some(fault) = all.pop() {
             self.add_fault(&fault)?;
         }

@@ -1,7 +1,7 @@
 //! Array operations in intervals.
 
 use super::value::Near;
-use super::{Bounds, scalar};
+use super::{Bounds, Zeros, scalar};
 use acc_core::data::{Prim, linear_index, shape_size, unlinear_index};
 use acc_core::grow_stack;
 use acc_core::ir::{ArrayId, ArrayOp, Axis, Block, Boundary, Dir, Fun, PrimOp, Program, ScalarOp, Stmt};
@@ -14,15 +14,17 @@ pub struct Machine<'p> {
     values: Vec<Option<Rc<Bounds>>>,
     /// Whether a decision about what is evaluated was not stable.
     pub may_fault: bool,
+    /// How floats next to 0 are computed.
+    pub zeros: Zeros,
     program: &'p Program,
 }
 
 impl<'p> Machine<'p> {
-    pub fn new(program: &'p Program) -> Machine<'p> {
+    pub fn new(program: &'p Program, zeros: Zeros) -> Machine<'p> {
         let n = program.types.len();
         let mut definitions = vec![None; n];
         define(&program.body, &mut definitions);
-        Machine { definitions, values: vec![None; n], may_fault: false, program }
+        Machine { definitions, values: vec![None; n], may_fault: false, zeros, program }
     }
 
     pub fn run(&mut self, args: Vec<Bounds>) -> Option<Vec<Bounds>> {

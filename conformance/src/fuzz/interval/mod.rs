@@ -12,7 +12,7 @@ mod value;
 pub use value::Near;
 
 use acc_core::data::{ArrayData, unlinear_index};
-use acc_core::ir::Program;
+use acc_core::ir::{PrimOp, Program};
 
 /// The results of a program in intervals.
 pub struct Evaluated {
@@ -30,10 +30,31 @@ pub struct Bounds {
     columns: Vec<Vec<Near>>,
 }
 
+/// How an executor computes floats next to 0 (docs/SEMANTICS.md).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Zeros {
+    /// As IEEE 754 says.
+    Exact,
+    /// Subnormal numbers may be 0, and a sum that is 0 may have either sign.
+    Flushed,
+}
+
+impl Zeros {
+    fn of(self, x: Near) -> Near {
+        if self == Zeros::Flushed { x.flushed() } else { x }
+    }
+
+    fn of_prim(self, op: PrimOp, x: Near) -> Near {
+        let x = self.of(x);
+        if self == Zeros::Flushed && op == PrimOp::AddP { x.of_either_sign() } else { x }
+    }
+}
+
 /// Evaluates a program whose run on the interpreter has a result; `None` if not even the shapes are stable.
-pub fn evaluate(program: &Program, args: &[ArrayData]) -> Option<Evaluated> {
-    let mut machine = arrays::Machine::new(program);
-    let args = args.iter().map(Bounds::exact).collect::<Option<Vec<_>>>()?;
+pub fn evaluate(program: &Program, args: &[ArrayData], zeros: Zeros) -> Option<Evaluated> {
+    let mut machine = arrays::Machine::new(program, zeros);
+    let mut args = args.iter().map(Bounds::exact).collect::<Option<Vec<_>>>()?;
+    args.iter_mut().flat_map(|a| a.columns.iter_mut().flatten()).for_each(|x| *x = zeros.of(*x));
     let results = machine.run(args)?;
     Some(Evaluated { results, may_fault: machine.may_fault })
 }

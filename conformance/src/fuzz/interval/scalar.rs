@@ -54,10 +54,10 @@ impl Call<'_, '_, '_> {
     fn node(&mut self, node: &Node) -> Option<()> {
         let ty = |k: usize| node.results.get(k).map(|v| self.fun.ty(*v));
         let results: Vec<Near> = match &node.op {
-            ScalarOp::Const(l) => vec![Near::exact(*l)],
-            ScalarOp::Prim(op, args) => vec![value::prim(*op, &self.get(args)?)?],
-            ScalarOp::Cast(x) => vec![value::cast(self.values[x.index()]?, ty(0)?)?],
-            ScalarOp::Bitcast(x) => vec![value::bitcast(self.values[x.index()]?, ty(0)?)?],
+            ScalarOp::Const(l) => vec![self.machine.zeros.of(Near::exact(*l))],
+            ScalarOp::Prim(op, args) => vec![self.machine.zeros.of_prim(*op, value::prim(*op, &self.get(args)?)?)],
+            ScalarOp::Cast(x) => vec![self.machine.zeros.of(value::cast(self.values[x.index()]?, ty(0)?)?)],
+            ScalarOp::Bitcast(x) => vec![self.machine.zeros.of(value::bitcast(self.values[x.index()]?, ty(0)?)?)],
             ScalarOp::Select { cond, then, else_ } => {
                 let (taken, stable) = self.condition(*cond)?;
                 let chosen = self.values[if taken { *then } else { *else_ }.index()]?;

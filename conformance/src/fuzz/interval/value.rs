@@ -74,6 +74,27 @@ impl Near {
         Near { lit, lo, hi, stable }
     }
 
+    /// The same where subnormal numbers may be 0.
+    pub fn flushed(self) -> Near {
+        let ty = self.lit.ty;
+        let least = match ty {
+            T::F64 => f64::MIN_POSITIVE,
+            T::F32 => f64::from(f32::MIN_POSITIVE),
+            T::F16 => f64::from(f16::MIN_POSITIVE),
+            _ => return self,
+        };
+        let is_subnormal = |x: f64| x != 0.0 && x.abs() < least;
+        let lo = if is_subnormal(self.lo) { self.lo.min(0.0) } else { self.lo };
+        let hi = if is_subnormal(self.hi) { self.hi.max(0.0) } else { self.hi };
+        Near { lo, hi, ..self }
+    }
+
+    /// The same where a zero may have either sign.
+    pub fn of_either_sign(self) -> Near {
+        let is_zero = self.lit.ty.is_float() && self.lo == 0.0 && self.hi == 0.0;
+        if is_zero { self.widened(f64::from_bits(1)) } else { self }
+    }
+
     /// The interval made wider by an absolute error on both sides.
     pub fn widened(self, by: f64) -> Near {
         if by == 0.0 || self.lo.is_nan() || self.lo.is_infinite() {

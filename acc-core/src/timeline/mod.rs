@@ -1,7 +1,7 @@
 //! Timelines of what a process does, from the front end to the kernels, for tools that draw them.
 //!
-//! Passes and executors open [`span`]s. While nobody records, that is one look at a flag. A recording takes the spans of
-//! the whole process, whatever thread they are on; Perfetto (<https://ui.perfetto.dev>) and `chrome://tracing` open what
+//! Passes and executors open [`span`]s. While nobody records or watches, that is one look at a flag. A recording takes the
+//! spans of the whole process, whatever thread they are on, and a [`watch`] tells which are open; Perfetto (<https://ui.perfetto.dev>) and `chrome://tracing` open what
 //! [`Timeline::to_chrome`] writes.
 //!
 //! ```
@@ -15,12 +15,17 @@
 //!
 //! (Messages from inside programs are another thing: see [`trace`](crate::foreign::trace).)
 
+mod chrome;
+mod watch;
+
+pub use chrome::{BEGAN, SPANS_LOST};
+pub use watch::{OpenSpan, Watch, watch};
+
 use std::cell::Cell;
-use std::fmt::Write;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// What a span is about.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -35,6 +40,8 @@ pub enum Kind {
     Tensor,
     /// An array that goes to a device or comes back.
     Transfer,
+    /// A wait for other processes.
+    Wait,
 }
 
 impl Kind {
@@ -46,6 +53,7 @@ impl Kind {
             Kind::Kernel => "kernel",
             Kind::Tensor => "tensor",
             Kind::Transfer => "transfer",
+            Kind::Wait => "wait",
         }
     }
 }
@@ -70,6 +78,8 @@ pub struct SpanRecord {
 /// What a recording saw.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
+    /// When the recording began: the system's time since 1970, by which timelines of several processes are put side by side.
+    pub began: Duration,
     /// The spans, in the order in which they ended.
     pub spans: Vec<SpanRecord>,
     /// The names of threads that have one, by their numbers.
@@ -81,6 +91,7 @@ pub struct Timeline {
 /// The most spans of a recording, so that a long one does not fill the memory.
 const MAX_SPANS: usize = 1 << 20;
 
+/// Whether somebody records or watches.
 static ON: AtomicBool = AtomicBool::new(false);
 static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
 
@@ -96,7 +107,12 @@ fn recorded() -> MutexGuard<'static, Vec<Recorded>> {
     RECORDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether spans are recorded now.
+/// Sets whether somebody records or watches. The lock on recordings is held, so that the last one to set it is right.
+fn set_on(recorded: &[Recorded]) {
+    ON.store(!recorded.is_empty() || watch::is_watched(), Ordering::Relaxed);
+}
+
+/// Whether spans are recorded or watched now.
 ///
 /// ```
 /// use acc_core::prelude::*;
@@ -125,8 +141,11 @@ pub fn is_on() -> bool {
 pub fn record() -> Recording {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
-    recorded().push(Recorded { number, start: Instant::now(), timeline: Timeline::default() });
-    ON.store(true, Ordering::Relaxed);
+    let mut recorded = recorded();
+    // A clock before 1970 has no time to tell.
+    let began = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    recorded.push(Recorded { number, start: Instant::now(), timeline: Timeline { began, ..Timeline::default() } });
+    set_on(&recorded);
     Recording(number)
 }
 
@@ -153,7 +172,7 @@ impl Recording {
         let mut recorded = recorded();
         let found = recorded.iter().position(|r| r.number == self.0);
         let timeline = found.map(|k| recorded.swap_remove(k).timeline);
-        ON.store(!recorded.is_empty(), Ordering::Relaxed);
+        set_on(&recorded);
         timeline.unwrap_or_default()
     }
 }
@@ -164,16 +183,15 @@ impl Drop for Recording {
     }
 }
 
-/// Opens a span, which ends when what this returns is dropped. The name is made only if somebody records.
+/// Opens a span, which ends when what this returns is dropped. The name is made only if somebody records or watches.
 #[inline]
 pub fn span<N: Into<String>>(kind: Kind, name: impl FnOnce() -> N) -> Span {
     if !is_on() {
         return Span { open: None, _thread: PhantomData };
     }
-    Span {
-        open: Some(Box::new(Open { kind, name: name().into(), start: Instant::now(), notes: Vec::new() })),
-        _thread: PhantomData,
-    }
+    let (name, start) = (name().into(), Instant::now());
+    let watched = watch::opened(kind, &name, start);
+    Span { open: Some(Box::new(Open { kind, name, start, watched, notes: Vec::new() })), _thread: PhantomData }
 }
 
 /// Runs a pass in a span of this name.
@@ -197,6 +215,7 @@ struct Open {
     kind: Kind,
     name: String,
     start: Instant,
+    watched: Option<watch::Ticket>,
     notes: Vec<(&'static str, String)>,
 }
 
@@ -211,7 +230,8 @@ impl Span {
 
 impl Drop for Span {
     fn drop(&mut self) {
-        let Some(open) = self.open.take() else { return };
+        let Some(mut open) = self.open.take() else { return };
+        drop(open.watched.take());
         let end = Instant::now();
         let (thread, current) = (thread_number(), std::thread::current());
         for r in recorded().iter_mut().filter(|r| r.start <= open.start) {
@@ -258,82 +278,6 @@ fn thread_number() -> u64 {
         }
         n.get()
     })
-}
-
-impl Timeline {
-    /// The timeline as JSON in the trace event format of Chrome: complete events, with times in microseconds.
-    ///
-    /// <https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU>
-    ///
-    /// ```
-    /// use acc_core::prelude::*;
-    /// use acc_core::timeline;
-    /// let recording = timeline::record();
-    /// timeline::pass("lower", || ());
-    /// assert!(recording.stop().to_chrome().contains("lower"));
-    /// ```
-    pub fn to_chrome(&self) -> String {
-        let mut out = String::from("{\"displayTimeUnit\":\"ns\",");
-        // Writing to a string cannot fail, so the results of `write!` say nothing.
-        let _ = write!(out, "\"otherData\":{{\"spans lost\":\"{}\"}},\"traceEvents\":[", self.lost);
-        let mut first = true;
-        let mut event = |out: &mut String, text: std::fmt::Arguments<'_>| {
-            let _ = write!(out, "{}\n{text}", if std::mem::take(&mut first) { "" } else { "," });
-        };
-        for (thread, name) in &self.threads {
-            let name = json_text(name);
-            event(
-                &mut out,
-                format_args!(
-                    "{{\"ph\":\"M\",\"pid\":1,\"tid\":{thread},\"name\":\"thread_name\",\"args\":{{\"name\":{name}}}}}"
-                ),
-            );
-        }
-        for s in &self.spans {
-            let notes: Vec<String> =
-                s.notes.iter().map(|(key, value)| format!("{}:{}", json_text(key), json_text(value))).collect();
-            event(
-                &mut out,
-                format_args!(
-                    "{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"cat\":\"{}\",\"name\":{},\"ts\":{},\"dur\":{},\"args\":{{{}}}}}",
-                    s.thread,
-                    s.kind.name(),
-                    json_text(&s.name),
-                    Micros(s.start),
-                    Micros(s.duration),
-                    notes.join(",")
-                ),
-            );
-        }
-        out.push_str("\n]}\n");
-        out
-    }
-}
-
-/// Nanoseconds as microseconds.
-struct Micros(u64);
-
-impl std::fmt::Display for Micros {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}.{:03}", self.0 / 1000, self.0 % 1000)
-    }
-}
-
-/// A text as JSON has it (RFC 8259, section 7).
-fn json_text(text: &str) -> String {
-    let mut out = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            c if u32::from(c) < 0x20 => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]

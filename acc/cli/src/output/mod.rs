@@ -1,5 +1,8 @@
 //! Files in and out.
 
+pub mod progress;
+pub mod trace;
+
 use acc_core::text::{TestFile, verified_test_file};
 use std::fs;
 use std::io::{self, Read, Write};
