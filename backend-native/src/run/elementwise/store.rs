@@ -36,7 +36,7 @@ const MULTI_ROWS_PER_STEP: usize = 4;
 
 pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     if let Some(joined) = &job.launch.joined
-        && let Some(names) = Merged::of(job.launch, &job.extents, job.names, &joined.pairs)
+        && let Some(names) = Merged::of(job, &joined.pairs)
     {
         return store(&names.job(job, &joined.launch));
     }

@@ -18,20 +18,16 @@ pub(in crate::run) struct Merged<'a> {
     /// The shapes of arrays that are others here.
     shapes: Vec<(ArrayId, Shape)>,
     /// The extents of the axes.
-    pub(in crate::run) extents: Shape,
+    extents: Shape,
     /// Indices of the first folded axis for each that it had before.
     per_index: usize,
 }
 
 impl<'a> Merged<'a> {
     /// None if an array has other extents than the axes that it is read along.
-    pub(in crate::run) fn of(
-        launch: &Launch,
-        extents: &[usize],
-        others: &'a dyn Names,
-        pairs: &[CollapsedPair],
-    ) -> Option<Merged<'a>> {
-        let (mut extents, mut shapes) = (Shape::from(extents), Vec::<(ArrayId, Shape)>::new());
+    pub(in crate::run) fn of(job: &Job<'a>, pairs: &[CollapsedPair]) -> Option<Merged<'a>> {
+        let (launch, others) = (job.launch, job.names);
+        let (mut extents, mut shapes) = (job.extents.clone(), Vec::<(ArrayId, Shape)>::new());
         let (mut all, mut per_index) = (SmallVec::new(), 1usize);
         let first_folded = extents.len().checked_sub(launch.kernel.folded())?;
         for pair in pairs {

@@ -209,7 +209,7 @@ impl<'p> Run<'p> {
 /// The launch of an elementwise kernel with its last axes as one, and its names. The first axis, that of the rows, is not among these.
 fn with_axes_joined<'a>(job: &Job<'a>) -> Option<(&'a Launch, Merged<'a>)> {
     let joined = job.launch.joined.as_ref().filter(|_| job.launch.kernel.folded() == 0)?;
-    Some((&joined.launch, Merged::of(job.launch, &job.extents, job.names, &joined.pairs)?))
+    Some((&joined.launch, Merged::of(job, &joined.pairs)?))
 }
 
 /// The rows of an iteration of a kernel's first loop.

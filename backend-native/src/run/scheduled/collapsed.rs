@@ -9,7 +9,7 @@ use crate::tile::machine::Stop;
 /// Runs the loops over collapsed axes; false if the schedule has none, if extents do not allow it, or if a task bailed out.
 pub(super) fn run(job: &Job<'_>, out: &mut [Vec<AnyBuffer>], widths: &[usize], before: &[u64]) -> Result<bool, Stop> {
     let Some(collapsed) = &job.launch.collapsed else { return Ok(false) };
-    let Some(names) = Merged::of(job.launch, &job.extents, job.names, &collapsed.pairs) else { return Ok(false) };
+    let Some(names) = Merged::of(job, &collapsed.pairs) else { return Ok(false) };
     follow(&names.job(job, &collapsed.launch), out, widths, before)
 }
 

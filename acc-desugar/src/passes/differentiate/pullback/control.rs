@@ -19,9 +19,8 @@ impl Reverse<'_, '_> {
     pub(super) fn branch(&mut self, s: &Stmt, cond: &Fun, then: &Block, else_: &Block) -> Result<(), Error> {
         let by: Vec<Option<ArrayId>> = s.results.iter().map(|y| self.take(*y)).collect();
         self.w.note("the branch taken is computed again and gone through");
-        let sides = [then, else_].map(|b| self.side(b, |this, same| this.replaced(&same.stmts, &given(same, &by))));
-        let [then, else_] = sides;
-        let sides = [then?, else_?];
+        let back = |this: &mut Self, same: &Block| this.replaced(&same.stmts, &given(same, &by));
+        let sides = [self.side(then, back)?, self.side(else_, back)?];
         self.joined(s, cond.clone(), sides);
         Ok(())
     }

@@ -14,7 +14,7 @@ use acc_core::ir::PrimOp;
 /// The results of a launch, of so many points; none if rows do not lie side by side, or there are none.
 pub(super) fn by_rows(job: &Job<'_>, o: &JobOutput<'_>, points: usize) -> Result<Option<Columns>, Stop> {
     let (Some(joined), false) = (&job.launch.joined, job.extents.contains(&0)) else { return Ok(None) };
-    let Some(names) = Merged::of(job.launch, &job.extents, job.names, &joined.pairs) else { return Ok(None) };
+    let Some(names) = Merged::of(job, &joined.pairs) else { return Ok(None) };
     let of_rows = rows::rows(&names.job(job, &joined.launch), None)?.into_iter().next().unwrap_or_default();
     let ops = o.builtin().unwrap_or_default();
     if of_rows.iter().all(|c| c.len() == points) {
