@@ -2,10 +2,10 @@
 
 mod common;
 
-use acc_core::data::ArrayData;
+use acc_core::data::{ArrayData, Prim, ScalarType};
 use acc_core::{CancelToken, Error, Executor, LimitError, RunLimits, timeline};
 use backend_native::{Native, Options};
-use common::{Rng, agree, array, int, ints, parse};
+use common::{Rng, agree_within, array, int, ints, parse};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -93,6 +93,39 @@ const SCATTERED: &str = "program(n: [0]i64, xs: [1]i64) {
   yield e, r, o
 }";
 
+/// A product of matrices, sums of products along two axes around each element of it, and of its columns along rows.
+const MULTIPLIED: &str = "program(n: [0]i64, xs: [2]f32, w: [2]f32) {
+  k: [0]i64 = generate(shape: || (), f: || 0i64)
+  e: [0]i64, r: [2]f32 = awhile(k, xs, test: |a: [0]i64, b: [2]f32| {
+      go: [0]bool = map(a, f: |%a: i64| lt(%a, n[]))
+      yield go
+    },
+    step: |a: [0]i64, b: [2]f32| {
+      d: [0]i64 = map(a, f: |%a: i64| add(%a, 1i64))
+      p: [3]f32 = generate(shape: || (extent(b, 0), extent(w, 1), extent(b, 1)), f: |%i: i64, %j: i64, %k: i64| mul(b[%i, %k], w[%k, %j]))
+      y: [2]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+      t: [4]f32 = generate(shape: || (extent(y, 0), extent(y, 1), 3i64, 3i64), f: |%i: i64, %j: i64, %r: i64, %c: i64|
+        mul(y[rem(add(%i, %r), extent(y, 0)), min(add(%j, %c), sub(extent(y, 1), 1i64))], w[%r, %c]))
+      u: [3]f32 = fold(t, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+      v: [2]f32 = fold(u, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+      q: [3]f32 = generate(shape: || (extent(w, 0), extent(w, 1), extent(b, 0)), f: |%i: i64, %j: i64, %k: i64| mul(b[%k, %i], v[%k, %j]))
+      g: [2]f32 = fold(q, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+      h: [2]f32 = generate(shape: || (extent(g, 1), extent(g, 0)), f: |%i: i64, %j: i64| sub(g[%j, %i], 0.125f32))
+      f: [2]f32 = imap(v, f: |%i: i64, %j: i64, %x: f32| add(mul(%x, 0.5f32), mul(h[rem(%i, extent(h, 0)), %j], 0.25f32)))
+      yield d, f
+    })
+  yield e, r
+}";
+
+/// For [`MULTIPLIED`]: rows of so many columns, and a square matrix.
+fn matrices(steps: i64, rows: usize, columns: usize) -> Vec<ArrayData> {
+    let matrix = |shape: [usize; 2]| {
+        let number = |k: usize| [((k * 7919 % 251) as f32 / 1000.0 - 0.125).lit()];
+        ArrayData::from_leaves(shape, ScalarType::F32.into(), (0..shape[0] * shape[1]).map(number)).unwrap()
+    };
+    vec![int(steps), matrix([rows, columns]), matrix([columns, columns])]
+}
+
 fn numbers(n: usize) -> ArrayData {
     ints(&(0..n as i64).map(|k| k * 7 % 31 - 9).collect::<Vec<_>>())
 }
@@ -113,11 +146,16 @@ fn recorded_steps_neither_allocate_nor_launch() {
         (FOLDED, 2, 50_000),
         (SCATTERED, 1, 4),
         (SCATTERED, 2, 50_000),
+        (MULTIPLIED, 1, 5),
+        (MULTIPLIED, 1, 40),
+        (MULTIPLIED, 2, 5),
+        (MULTIPLIED, 2, 300),
     ] {
         let program = parse(text);
         let native = Native::with(Options::new().threads(threads).compile(backend_native::Compile::Now)).unwrap();
         let run = |steps: i64| {
-            let args = [int(steps), numbers(elements)];
+            let args =
+                if text == MULTIPLIED { matrices(steps, elements, 64) } else { vec![int(steps), numbers(elements)] };
             let recording = timeline::record();
             let before = ALLOCATIONS.load(Ordering::Relaxed);
             native.run_untyped(&program, &args, &RunLimits::none()).unwrap();
@@ -129,13 +167,20 @@ fn recorded_steps_neither_allocate_nor_launch() {
         run(100);
         let (few, many) = (run(200), run(2000));
         assert_eq!(few.1, many.1, "launches");
-        assert!(many.0 < few.0 + 100, "allocations: {few:?} and {many:?}");
+        // A call of `gemm` takes a buffer, and there are two in a step.
+        let taken = if text == MULTIPLIED { 2 * 1800 } else { 0 };
+        assert!(many.0 < few.0 + taken + 100, "allocations: {few:?} and {many:?}");
     }
 }
 
 /// The same bits from the interpreter, tiles, machine code, and several threads.
 fn all_agree(text: &str, args: &[ArrayData]) {
-    agree(text, args);
+    all_agree_within(text, args, 0.0);
+}
+
+/// The same, where the interpreter rounds otherwise.
+fn all_agree_within(text: &str, args: &[ArrayData], tolerance: f64) {
+    agree_within(text, args, tolerance);
     let program = parse(text);
     let want = Native::tiles().run_untyped(&program, args, &RunLimits::none());
     for threads in [1, 2, 7] {
@@ -176,6 +221,59 @@ fn scatters() {
     let faulting = SCATTERED.replace("rem(add(%i, a[]), 8i64)", "add(%i, quot(a[], 9i64))");
     for steps in [35, 37, 60] {
         all_agree(&faulting, &[int(steps), numbers(40)]);
+    }
+}
+
+#[test]
+fn products_and_folds_along_several_axes() {
+    let _alone = alone();
+    for (steps, rows, columns) in
+        [(0, 4, 8), (12, 0, 8), (12, 1, 8), (12, 5, 3), (12, 5, 24), (7, 40, 64), (5, 300, 64)]
+    {
+        all_agree_within(MULTIPLIED, &matrices(steps, rows, columns), 1e-3);
+    }
+}
+
+/// Arrays that are larger than caches: several steps go through them in one pass.
+#[test]
+fn steps_of_large_stencils_are_few_passes() {
+    let _alone = alone();
+    if backend_native::llvm::status().library.is_none() {
+        println!("not run: no LLVM is found");
+        return;
+    }
+    let program = parse(
+        "program(n: [0]i64, xs: [2]f64, w: [2]f64) {
+           k: [0]i64 = generate(shape: || (), f: || 0i64)
+           e: [0]i64, r: [2]f64, o: [2]f64 = awhile(k, xs, w, test: |a: [0]i64, b: [2]f64, c: [2]f64| {
+               go: [0]bool = map(a, f: |%a: i64| lt(%a, n[]))
+               yield go
+             },
+             step: |a: [0]i64, b: [2]f64, c: [2]f64| {
+               d: [0]i64 = map(a, f: |%a: i64| add(%a, 1i64))
+               h: [2]f64 = stencil(b, window: [3, 3], boundary: clamp,
+                 f: |%q: f64, %r: f64, %s: f64, %t: f64, %u: f64, %v: f64, %x: f64, %y: f64, %z: f64|
+                   sub(add(%u, mul(add(add(%r, %t), add(%v, %y)), 0.2f64)), mul(add(add(%q, %s), add(%x, %z)), 0.1f64)))
+               f: [2]f64 = zip_with(h, c, f: |%x: f64, %y: f64| sub(%x, mul(%y, 0.5f64)))
+               yield d, f, b
+             })
+           yield e, r, o
+         }",
+    );
+    let number = |k: usize| [((k * 7919 % 251) as f64 / 1000.0 - 0.125).lit()];
+    let array = || ArrayData::from_leaves([900, 600], ScalarType::F64.into(), (0..900 * 600).map(number)).unwrap();
+    for steps in [6, 40] {
+        let args = [int(steps), array(), array()];
+        let want = Native::tiles().run_untyped(&program, &args, &RunLimits::none());
+        for threads in [1, 2, 7] {
+            let native = Native::with(Options::new().threads(threads).compile(backend_native::Compile::Now)).unwrap();
+            let recording = timeline::record();
+            let got = native.run_untyped(&program, &args, &RunLimits::none());
+            let kernels = recording.stop().spans.into_iter().filter(|s| s.kind == timeline::Kind::Kernel);
+            let passes = kernels.filter(|s| s.name.contains("zip_with")).count() as i64;
+            common::same_outcome("waves", &args, ("tiles", &want), ("threads", &got), 0.0);
+            assert!(passes < 5 + steps / 4, "{passes} passes of {steps} steps, {threads} threads");
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::{Compiled, KernelArg, Variant};
 use crate::bind::{FlagWindow, Input, Names};
 use crate::buffer::{AnyBuffer, OutSlice};
 use acc_core::RunLimits;
-use acc_core::data::ColumnSlice;
+use acc_core::data::{Column, ColumnSlice};
 use acc_core::ir::ArrayId;
 use backend_native_lanes::all_types;
 use half::f16;
@@ -114,6 +114,19 @@ impl Computed {
     }
 }
 
+impl Computed {
+    /// All elements of an array, whose memory is in these columns.
+    pub(crate) fn whole(array: ArrayId, columns: &[Column]) -> Computed {
+        let there = 0..columns.first().map_or(0, Column::len);
+        Computed { array, there, origins: columns.iter().map(|c| column_address(c.slice())).collect() }
+    }
+
+    /// The same elements under another name.
+    pub(crate) fn named(&self, array: ArrayId) -> Computed {
+        Computed { array, there: self.there.clone(), origins: self.origins.clone() }
+    }
+}
+
 /// The memory of results that several calls fill at the same time, each at positions of its own.
 pub(crate) struct Shared<'o> {
     starts: SmallVec<[u64; 2]>,
@@ -161,7 +174,7 @@ pub(crate) fn column_address(c: ColumnSlice<'_>) -> u64 {
     all_types!(typed)
 }
 
-fn out_address(out: &mut OutSlice<'_>) -> u64 {
+pub(crate) fn out_address(out: &mut OutSlice<'_>) -> u64 {
     macro_rules! typed {
         ($(($V:ident, $t:ty)),*) => { match out { $(OutSlice::$V(x) => address::<$t>(x.as_mut_ptr())),* } };
     }
@@ -318,7 +331,19 @@ impl<'a> Call<'a> {
         memory: &mut Memory<'_, '_>,
         column: impl Fn(ArrayId, u32) -> Option<u64>,
     ) -> BoundCall<'a> {
-        let args = self.args_of(part.positions.start, &part.along, memory);
+        let first = part.positions.start;
+        self.bind_from(first, part, memory, column)
+    }
+
+    /// The same in the order of the kernel's loops. The part is of the first two axes; its first point is at the position `first`.
+    pub(crate) fn bind_from(
+        &self,
+        first: usize,
+        part: Part,
+        memory: &mut Memory<'_, '_>,
+        column: impl Fn(ArrayId, u32) -> Option<u64>,
+    ) -> BoundCall<'a> {
+        let args = self.args_of(first, &part.along, memory);
         let progress = Box::new(AtomicU64::new(0));
         let bound = self.code.args.iter().zip(args).map(|(arg, word)| match *arg {
             KernelArg::Column(a, leaf) => column(a, leaf).unwrap_or(word),

@@ -22,7 +22,7 @@ pub use disk::machine_code_folder;
 pub use emit::Unsupported;
 pub(crate) use emit::{
     Emitted, KernelArg, MAX_BLOCK_ROWS, MAX_PANEL_COLUMNS, Variant, axes_between, can_stream_unaligned,
-    has_divergent_loop, is_elementwise, reads_interleaved, transposed_axis,
+    elementwise_reads, has_divergent_loop, reads_interleaved, transposed_axis,
 };
 
 use crate::kernel::{Dependences, Kernel};
@@ -31,6 +31,7 @@ use acc_core::{RunLimits, timeline};
 use call::Entry;
 use compile::Slot;
 use find::Found;
+use smallvec::SmallVec;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -215,7 +216,15 @@ pub(crate) struct CodeCache {
     /// The kernel in register tiles, and what its elements depend on.
     tiled: OnceLock<(Kernel, Dependences)>,
     /// The register tiles for such extents as were seen first.
-    tiles: [OnceLock<(Kernel, Option<Compiled>)>; MAX_TILE_SHAPES],
+    tiles: [OnceLock<RegisterTiles>; MAX_TILE_SHAPES],
+}
+
+/// A kernel in register tiles.
+struct RegisterTiles {
+    kernel: Kernel,
+    code: Option<Compiled>,
+    /// What the shape of the tiles was chosen for: extents, and whether calls fold a part of the first folded axis.
+    chosen_for: (SmallVec<[usize; 8]>, bool),
 }
 
 /// Codes for register tiles of different shapes; a kernel with more extents uses the one for any.
@@ -252,6 +261,11 @@ impl CodeCache {
         wait: Option<&RunLimits>,
     ) -> Option<(&'c Compiled, &'c Kernel)> {
         let llvm = compile::llvm(wait)?;
+        let ready = |tiles: &'c RegisterTiles| tiles.code.as_ref()?.ready(wait).map(|code| (code, &tiles.kernel));
+        let known = self.tiles.iter().filter_map(OnceLock::get);
+        if let Some(tiles) = known.into_iter().find(|t| t.chosen_for.0[..] == *extents && t.chosen_for.1 == parts) {
+            return ready(tiles);
+        }
         let target = llvm.engine.as_ref().map(|e| e.target)?;
         let (tiled, dependences) = self.tiled.get_or_init(|| {
             let tiled = kernel.speculated().unwrap_or_else(|| kernel.clone());
@@ -260,13 +274,13 @@ impl CodeCache {
         });
         if let Some(loops) = emit::tile_shape(tiled, dependences, extents, parts, &target) {
             for tile in &self.tiles {
-                let (shape, compiled) = tile.get_or_init(|| {
-                    let shaped = Kernel { loops: loops.clone(), ..tiled.clone() };
-                    let compiled = compile(&shaped, Variant::Scheduled, llvm);
-                    (shaped, compiled)
+                let tile = tile.get_or_init(|| {
+                    let kernel = Kernel { loops: loops.clone(), ..tiled.clone() };
+                    let code = compile(&kernel, Variant::Scheduled, llvm);
+                    RegisterTiles { kernel, code, chosen_for: (extents.into(), parts) }
                 });
-                if shape.loops == loops {
-                    return compiled.as_ref()?.ready(wait).map(|compiled| (compiled, shape));
+                if tile.kernel.loops == loops {
+                    return ready(tile);
                 }
             }
         }

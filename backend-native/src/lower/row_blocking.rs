@@ -134,7 +134,7 @@ fn other_names<'p>(plan: &'p Plan, steps: &'p [usize], a: ArrayId) -> impl Itera
 }
 
 /// Kernels with these reads, and which of them have a halo.
-fn with_halos(reads: &[Vec<(usize, RowRead)>]) -> Vec<BlockedKernel> {
+pub(crate) fn with_halos(reads: &[Vec<(usize, RowRead)>]) -> Vec<BlockedKernel> {
     let mut kernels: Vec<BlockedKernel> =
         reads.iter().map(|reads| BlockedKernel { reads: reads.clone(), has_halo: false }).collect();
     for (k, reads) in reads.iter().enumerate().rev() {
@@ -203,7 +203,7 @@ fn is_tiled(launch: &Launch, is_computed: impl Fn(ArrayId) -> bool) -> bool {
 }
 
 /// Whether a launch is elementwise or folds rows.
-fn is_row_wise(launch: &Launch) -> bool {
+pub(crate) fn is_row_wise<K>(launch: &Launch<K>) -> bool {
     let kernel = &launch.kernel;
     let Some(inner) = kernel.axes.len().checked_sub(1) else { return false };
     let outer = kernel.axes.len() - kernel.folded();

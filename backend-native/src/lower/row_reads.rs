@@ -139,7 +139,7 @@ impl Number {
 }
 
 /// The reads of some arrays in a kernel; none if the rows that one needs are no window, or if a combination reads one.
-pub(super) fn row_reads(kernel: &Kernel, is_read: impl Fn(ArrayId) -> bool) -> Option<Vec<RowRead>> {
+pub(crate) fn row_reads(kernel: &Kernel, is_read: impl Fn(ArrayId) -> bool) -> Option<Vec<RowRead>> {
     let mut reads: Option<Vec<RowRead>> = Some(Vec::new());
     let mut accesses = None;
     kernel.element.region.visit(0, &mut |n, _| {

@@ -3,12 +3,14 @@
 
 use super::{Launch, Plan, Step};
 use crate::kernel::{Body, Initial, Kernel, Output, Sink};
-use crate::llvm::CodeCache;
+use crate::llvm::{CodeCache, elementwise_reads, has_divergent_loop};
 use crate::lower::{self, Closed, Part, Work};
 use crate::tile::bytecode::Inst;
 use crate::tile::bytecode::compile::compile as bytecode;
 use crate::tile::machine::Code;
+use acc_core::ir::ArrayId;
 use acc_core::{Error, RunLimits};
+use smallvec::SmallVec;
 
 /// The code of a kernel.
 pub(crate) struct KernelCode {
@@ -19,10 +21,29 @@ pub(crate) struct KernelCode {
     pub initial: Option<Code>,
     /// The epilogue, if it is fused with the scan or compaction.
     pub epilogue: Option<Code>,
+    pub elementwise: Elementwise,
     /// The kernel's machine code.
     pub machine: CodeCache,
     /// The machine code of the kernel with permuted epilogue.
     pub permuted: CodeCache,
+}
+
+/// What launches that store each element at its point ask about their kernel.
+#[derive(Default)]
+pub(crate) struct Elementwise {
+    /// The arrays that must have the extents of the index space, for all axes to be one; none if they cannot be.
+    pub reads: Option<SmallVec<[ArrayId; 4]>>,
+    /// Whether it has a loop that lanes leave at different iterations.
+    pub diverges: bool,
+}
+
+impl Elementwise {
+    fn of(kernel: &Kernel) -> Elementwise {
+        if kernel.outputs.iter().any(|o| !matches!(o.sink, Sink::Store)) {
+            return Elementwise::default();
+        }
+        Elementwise { reads: elementwise_reads(kernel), diverges: has_divergent_loop(kernel) }
+    }
 }
 
 /// The code of a closed function, and its body if that is trivial, for scalar evaluation.
@@ -122,7 +143,7 @@ fn kernel_code(kernel: &Kernel, fuses_epilogue: bool, limits: &RunLimits) -> Res
     limits.check()?;
     let epilogue = kernel.epilogue.as_ref().filter(|_| fuses_epilogue).map(|e| code(&e.body));
     let (machine, permuted) = (CodeCache::default(), CodeCache::default());
-    Ok(KernelCode { element, combine, initial, epilogue, machine, permuted })
+    Ok(KernelCode { element, combine, initial, epilogue, elementwise: Elementwise::of(kernel), machine, permuted })
 }
 
 /// Compiles the element body of a kernel.

@@ -35,7 +35,7 @@ pub(crate) use access::interleaved::reads_interleaved;
 pub(crate) use access::transposed_load::{MAX_BLOCK_ROWS, MAX_PANEL_COLUMNS, axes_between, transposed_axis};
 pub(crate) use access::unaligned_streaming::can_stream_unaligned;
 use analysis::elementwise;
-pub(crate) use analysis::elementwise::is_elementwise;
+pub(crate) use analysis::elementwise::elementwise_reads;
 use arith::prim;
 use facts::Facts;
 pub(crate) use loops::multi_row::has_divergent_loop;

@@ -18,21 +18,25 @@ const MAX_PANEL_ROWS: usize = 1024;
 /// Elements of a panel, over all rows, that stay in the second-level cache.
 const MAX_CACHED_ELEMENTS: usize = 1 << 16;
 
+/// Whether vectors of a launch hold elements of several rows, such as the channels of an image; none if it is not computed by column
+/// panels.
+pub(crate) fn channels(job: &Job<'_>) -> Option<bool> {
+    let [rows, ref between @ .., row] = job.extents[..] else { return None };
+    let columns = between.iter().product::<usize>() * row;
+    let kernel = &job.launch.kernel;
+    if llvm::transposed_axis(kernel) != Some(0) || row < llvm::MAX_BLOCK_ROWS || columns < llvm::MAX_PANEL_COLUMNS {
+        return None;
+    }
+    let channels = llvm::reads_interleaved(kernel, |a| job.names.input(a).map(|i| i.shape));
+    let least = if channels { 1 } else { 2 };
+    (least..=MAX_PANEL_ROWS.min(columns)).contains(&rows).then_some(channels)
+}
+
 /// Computes results by column panels; none if there is no machine code for that or it bails out.
 pub(crate) fn store(job: &Job<'_>) -> Result<Option<Vec<Columns>>, Stop> {
-    let [rows, ref between @ .., row] = job.extents[..] else { return Ok(None) };
-    let between: usize = between.iter().product();
-    let columns = between * row;
-    let kernel = &job.launch.kernel;
-    let channels = llvm::reads_interleaved(kernel, |a| job.names.input(a).map(|i| i.shape));
-    let (least, transposed) = (if channels { 1 } else { 2 }, llvm::transposed_axis(kernel) == Some(0));
-    if !transposed
-        || !(least..=MAX_PANEL_ROWS.min(columns)).contains(&rows)
-        || row < llvm::MAX_BLOCK_ROWS
-        || columns < llvm::MAX_PANEL_COLUMNS
-    {
-        return Ok(None);
-    }
+    let (Some(channels), [rows, between @ .., row]) = (channels(job), &job.extents[..]) else { return Ok(None) };
+    let (rows, between, row) = (*rows, between.iter().product::<usize>(), *row);
+    let (columns, kernel) = (between * row, &job.launch.kernel);
     let bytes: usize = job.outputs.iter().flat_map(|o| &o.types).map(|t| t.size()).sum();
     // Panels begin at cache lines where rows do, or else at any address.
     let (large, aligned) = (rows * columns * bytes >= MIN_STREAMED_BYTES, rows_begin_at_lines(job, row));

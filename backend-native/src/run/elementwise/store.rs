@@ -2,7 +2,8 @@
 
 use crate::buffer::{AnyBuffer, CACHE_LINE_BYTES, OutSlice};
 use crate::llvm::call::{BoundCall, Call, Computed, Memory, Part};
-use crate::llvm::{self, Variant, is_elementwise};
+use crate::llvm::{self, Variant};
+use crate::run::elementwise::column_panels;
 use crate::run::launch::merged::Merged;
 use crate::run::launch::{
     Binding, Columns, Context, Cut, Job, Piece, WORK_PER_CALL, finish, first_event, pieces, task_len,
@@ -43,7 +44,7 @@ pub(crate) fn store(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     if let Some(columns) = crate::run::scheduled::store(job)? {
         return Ok(columns);
     }
-    if let Some(columns) = crate::run::elementwise::column_panels::store(job)? {
+    if let Some(columns) = column_panels::store(job)? {
         return Ok(columns);
     }
     let types: Vec<ScalarType> = job.outputs.iter().flat_map(|o| o.types.iter().copied()).collect();
@@ -143,7 +144,7 @@ impl<'a> StoreCode<'a> {
         let kernel = &job.launch.kernel;
         let (n, rank): (usize, usize) = (job.extents.iter().product(), job.extents.len());
         let transposed = llvm::transposed_axis(kernel).filter(|_| rank > 1);
-        if n == 0 || kernel.is_scheduled() || transposed == Some(0) {
+        if n == 0 || kernel.is_scheduled() || column_panels::channels(job).is_some() {
             return None;
         }
         let bytes: usize = job.outputs.iter().flat_map(|o| &o.types).map(|t| t.size()).sum();
@@ -160,8 +161,9 @@ impl<'a> StoreCode<'a> {
         stream: bool,
     ) -> Option<StoreCode<'a>> {
         let n = job.extents.iter().product();
-        let whole = |a| job.names.input(a).is_some_and(|i| i.shape == &job.extents[..]);
-        let flat = job.extents.len() > 1 && is_elementwise(&job.launch.kernel, whole);
+        let whole = |a: &ArrayId| job.names.input(*a).is_some_and(|i| i.shape == &job.extents[..]);
+        let elementwise = &job.launch.code.elementwise;
+        let flat = job.extents.len() > 1 && elementwise.reads.as_ref().is_some_and(|reads| reads.iter().all(whole));
         let row = if flat { n } else { job.extents.last().copied().unwrap_or(1) };
         let kernel = &job.launch.kernel;
         let extent = |axis: usize| job.extents.get(axis).copied().unwrap_or(1);
@@ -191,7 +193,7 @@ impl<'a> StoreCode<'a> {
                 lanes: true,
             });
         }
-        if !flat && n / row.max(1) >= MIN_MULTI_ROWS && row > 1 && llvm::has_divergent_loop(kernel) {
+        if !flat && n / row.max(1) >= MIN_MULTI_ROWS && row > 1 && elementwise.diverges {
             let call = job.call(Variant::MultiRow)?;
             return Some(StoreCode {
                 job,

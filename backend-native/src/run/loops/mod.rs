@@ -3,23 +3,26 @@
 //! A loop whose steps launch the same kernels over the same extents is *recorded*: what a launch computes before it calls
 //! machine code, it computes once, and the following steps only make the calls, on memory that is taken once, too.
 //! [`order`] says which steps may be recorded, [`record`] prepares the calls, and [`replay`] makes them, on several
-//! threads with [`rounds`].
+//! threads with [`rounds`]. Where arrays are larger than caches, several steps go through them in one pass instead
+//! ([`blocked_steps`]).
 //!
 //! A recorded step that does anything but complete (a fault, a demand, other extents) leaves the state before it as it is.
 //! That step then runs launch by launch, which finds the fault, evaluates what is demanded, or goes on with other extents.
 
+mod blocked_steps;
 mod order;
+mod product;
 mod record;
 mod replay;
 mod rounds;
 
 use super::launch::{Columns, Job, finish};
-use super::rows::product;
+use super::rows::{packing, product::plan};
 use super::{Run, Value, View, defect, int, scalar_eval};
 use crate::Compile;
 use crate::buffer::AnyBuffer;
 use crate::kernel::RowUpdate;
-use crate::lower::BlockPlan;
+use crate::lower::{BlockPlan, Packed};
 use crate::tile::lanes::{self, first_bits};
 use acc_core::data::Column;
 use acc_core::ir::{ArrayId, PrimOp};
@@ -96,12 +99,7 @@ impl<'p> Run<'p> {
         let actions = [&order.test, &order.step].map(|steps| order.actions(steps, &self.values));
         let row = |(component, update): &(usize, RowUpdate)| (*component, update.combine, self.row_of(update));
         let rows: Vec<_> = order.rows.iter().map(row).collect();
-        // What is computed again takes no memory meanwhile.
-        for a in order.varying() {
-            if let Some(v) = &mut self.values[a.index()] {
-                v.columns = None;
-            }
-        }
+        self.without_elements(order.varying());
         for (component, combine, row) in rows {
             let (number, source) = row?;
             self.update_row(&mut next[component], number, combine, &source)?;
@@ -109,7 +107,10 @@ impl<'p> Run<'p> {
         let (state, end) = match actions {
             [Some(test_actions), Some(step_actions)] => {
                 let actions = [test_actions, step_actions];
-                self.replayed(order, [test, step], actions, next)
+                match self.blocked_steps(order, [test, step], &actions, next)? {
+                    (state, true) => (state, End::Ended),
+                    (state, false) => self.replayed(order, [test, step], actions, state),
+                }
             }
             _ => (next, End::Left),
         };
@@ -119,6 +120,15 @@ impl<'p> Run<'p> {
             End::Ended => Ok((state, true)),
             End::Left => Ok((state, false)),
             End::Stopped(error) => Err(error),
+        }
+    }
+
+    /// Forgets the elements of arrays, but not their extents: what is computed again takes no memory meanwhile.
+    fn without_elements(&mut self, arrays: impl IntoIterator<Item = ArrayId>) {
+        for a in arrays {
+            if let Some(v) = &mut self.values[a.index()] {
+                v.columns = None;
+            }
         }
     }
 
@@ -133,12 +143,18 @@ impl<'p> Run<'p> {
         let view = View { values: &self.values };
         let launches = actions.iter().flatten().filter_map(Action::launch);
         let launches: Vec<_> = launches.map(|(launch, inits)| (self.unguarded(launch), inits)).collect();
-        let is_product = |launch| product::plan(launch, &self.values).is_some();
-        if self.may_block_rows(test) || self.may_block_rows(step) || launches.iter().any(|(l, _)| is_product(l)) {
+        if self.may_block_rows(test) || self.may_block_rows(step) {
             return (state, End::Left);
         }
         let jobs: Vec<Job<'_>> = launches.iter().map(|(launch, inits)| self.bound(launch, inits, &view)).collect();
-        let Some(prepared) = jobs.iter().map(Prepared::new).collect() else { return (state, End::Left) };
+        let prepared = jobs.iter().map(|job| {
+            let product = plan(job.launch, &self.values);
+            // Operands are packed in each step.
+            let packs = |packed: &Packed<_>| product.is_none() && packing::pays_off(packed, &job.extents, &view);
+            let is_packed = job.launch.packed.as_ref().is_some_and(|packed| packs(packed));
+            if is_packed { None } else { Prepared::new(job, product) }
+        });
+        let Some(prepared) = prepared.collect() else { return (state, End::Left) };
         let types = |a: ArrayId| self.plan.types[a.index()].elt.leaves().as_slice().into();
         let recorder = Recorder {
             cx: self.cx,

@@ -93,6 +93,11 @@ impl<'p> Order<'p> {
         self.varying.iter().copied()
     }
 
+    /// Whether an array differs between steps.
+    pub(super) fn varies(&self, a: ArrayId) -> bool {
+        self.varying.contains(&a)
+    }
+
     /// What the steps store.
     pub(super) fn title(&self) -> String {
         let launches = self.steps().filter_map(|s| match &s.work {
@@ -112,9 +117,8 @@ impl<'p> Order<'p> {
                 let epilogue = launch.epilogue.as_ref().is_none_or(|e| stores(e) && !e.kernel.axes.is_empty());
                 (stores(launch) || folds(launch) || target(launch).is_some())
                     && epilogue
-                    && !launch.kernel.is_scheduled()
+                    && !launch.kernel.has_schedule
                     && launch.permuted.is_none()
-                    && launch.packed.is_none()
                     && launch.flag_positions.is_none()
                     && launch.flags.is_empty()
                     && parts.iter().flat_map(|p| &p.closed).all(|c| self.is_scalar(c))
@@ -227,10 +231,11 @@ fn stores(launch: &Launch) -> bool {
         && (launch.is_trivial || !launch.kernel.axes.is_empty())
 }
 
-/// Whether a launch folds rows.
+/// Whether a launch folds along its last axes.
 fn folds(launch: &Launch) -> bool {
-    let Some((AxisKind::Reduction, outer)) = launch.kernel.axes.split_last() else { return false };
-    outer.iter().all(|axis| *axis == AxisKind::Parallel)
+    let (folded, axes) = (launch.kernel.folded(), &launch.kernel.axes);
+    folded > 0
+        && axes.iter().take(axes.len() - folded).all(|axis| *axis == AxisKind::Parallel)
         && launch.kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store | Sink::Fold { .. }))
 }
 

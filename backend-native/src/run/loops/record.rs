@@ -6,15 +6,18 @@
 
 use super::State;
 use super::order::{Action, Target};
+use super::product::{self, BoundProduct};
 use crate::buffer::AnyBuffer;
 use crate::kernel::{Bits, Body, RowUpdate, Sink};
 use crate::llvm::Variant;
-use crate::llvm::call::{BoundCall, Call, column_address};
+use crate::llvm::call::{BoundCall, Call, CallOutcome, column_address};
 use crate::run::Value;
 use crate::run::elementwise::store::StoreCode;
 use crate::run::launch::{Columns, Context, Job, finish, pieces};
-use crate::run::rows::BatchedRows;
+use crate::run::rows::product::Plan;
+use crate::run::rows::{BatchedRows, nested};
 use crate::run::scatter;
+use crate::run::scheduled::Tiles;
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Axis, PrimOp};
 use smallvec::SmallVec;
@@ -96,7 +99,30 @@ pub(super) enum Item<'a> {
     /// Copies an array into a unit.
     Copy { from: Place, to: usize },
     /// Computes the parts of arrays, one for each thread.
-    Launch { parts: Vec<BoundCall<'a>>, is_parallel: bool, streams: bool },
+    Launch { parts: Vec<Part<'a>>, is_parallel: bool, streams: bool },
+}
+
+/// What a thread does for a launch.
+pub(super) enum Part<'a> {
+    Call(BoundCall<'a>),
+    Product(BoundProduct),
+}
+
+impl Part<'_> {
+    pub(super) fn run(&self) -> CallOutcome {
+        match self {
+            Part::Call(call) => call.run(),
+            Part::Product(product) => product.run(),
+        }
+    }
+
+    /// The call, if it is one.
+    pub(super) fn call(&self) -> Option<&BoundCall<'_>> {
+        match self {
+            Part::Call(call) => Some(call),
+            Part::Product(_) => None,
+        }
+    }
 }
 
 /// An argument of a call that is a scalar of a position.
@@ -132,20 +158,37 @@ enum LaunchCode<'a> {
     Store(StoreCode<'a>),
     Fold(BatchedRows<'a>),
     Scatter(Call<'a>),
+    Tiles(Tiles<'a>),
+    Product(Plan),
 }
 
 impl<'a> Prepared<'a> {
-    /// None if machine code is not ready, or is no plain loop nest over rows.
-    pub(super) fn new(job: &'a Job<'a>) -> Option<Prepared<'a>> {
+    /// The launch of a product of matrices, if there is a plan for one. None if machine code is not ready, or is no plain loop nest over
+    /// rows.
+    pub(super) fn new(job: &'a Job<'a>, product: Option<Plan>) -> Option<Prepared<'a>> {
         let points = job.extents.iter().product::<usize>();
         let is_parallel = job.cx.threads.count() > 1 && points.saturating_mul(job.launch.cost) >= MIN_PARALLEL_WORK;
-        let is_scatter = job.launch.kernel.outputs.iter().any(|o| matches!(o.sink, Sink::Scatter { .. }));
-        let code = match job.launch.kernel.folded() {
+        let kernel = &job.launch.kernel;
+        let is_scatter = kernel.outputs.iter().any(|o| matches!(o.sink, Sink::Scatter { .. }));
+        let tiles = || Tiles::new(job, true).map(LaunchCode::Tiles);
+        let code = match kernel.folded() {
+            _ if product.as_ref().is_some_and(Plan::is_in_parts) => return None,
             // Those of many points are distributed over threads when they are launched.
             0 if is_scatter && is_parallel => return None,
             0 if is_scatter => LaunchCode::Scatter(job.call(Variant::Scatter)?),
+            0 if kernel.is_scheduled() => tiles()?,
             0 => LaunchCode::Store(StoreCode::of(job)?),
-            _ => LaunchCode::Fold(BatchedRows::unscheduled(job)?),
+            1 => match product {
+                Some(plan) if plan.is_called(job) => LaunchCode::Product(plan),
+                Some(_) => LaunchCode::Tiles(Tiles::in_order(job)?),
+                None => match BatchedRows::outside_tiles(job) {
+                    Some(rows) => LaunchCode::Fold(rows),
+                    None if kernel.is_scheduled() => tiles()?,
+                    None => return None,
+                },
+            },
+            _ if product.is_some() || nested::has_rows(job) => return None,
+            _ => tiles()?,
         };
         Some(Prepared { job, code, is_parallel })
     }
@@ -311,19 +354,25 @@ fn launch<'a>(
         Place::Unit(k) => Some(column_address(units.get(*k)?.buffers.get(leaf as usize)?.as_slice())),
         Place::Outer(columns) => Some(column_address(columns.get(leaf as usize)?.slice())),
     };
+    let calls = |calls: Vec<BoundCall<'a>>| calls.into_iter().map(Part::Call).collect();
     let (parts, streams) = match code {
-        LaunchCode::Fold(code) => (code.bind(&mut out, code.count().div_ceil(threads), column), false),
+        LaunchCode::Fold(code) => (code.bind(&mut out, code.count().div_ceil(threads), column).map(calls), false),
+        LaunchCode::Tiles(code) => (code.bind(&mut out, threads, column).map(calls), false),
+        LaunchCode::Product(plan) => {
+            let products = product::bind(job, plan, &mut out, threads, column);
+            (products.map(|products| products.into_iter().map(Part::Product).collect()), false)
+        }
         LaunchCode::Scatter(code) => {
             let outs = out.iter_mut().flatten().map(|o| Some(o.as_out()));
-            (Some(vec![scatter::bound(job, code, shape, outs.collect(), column)]), false)
+            (Some(calls(vec![scatter::bound(job, code, shape, outs.collect(), column)])), false)
         }
         LaunchCode::Store(code) => {
             let n: usize = job.extents.iter().product();
             let mut buffers: Vec<AnyBuffer> = out.iter_mut().flat_map(std::mem::take).collect();
             let len = if *is_parallel { code.piece_len(n, threads) } else { n };
             let parts = pieces(&mut buffers, n, len).ok().and_then(|pieces| {
-                let call = |mut piece| code.bind(&mut piece, column);
-                pieces.into_iter().map(call).collect::<Option<Vec<BoundCall<'a>>>>()
+                let call = |mut piece| code.bind(&mut piece, column).map(Part::Call);
+                pieces.into_iter().map(call).collect::<Option<Vec<Part<'a>>>>()
             });
             let mut buffers = buffers.into_iter();
             out = into.iter().map(|&k| buffers.by_ref().take(units[k].types.len()).collect()).collect();
@@ -343,7 +392,7 @@ fn arguments(items: &mut [Item<'_>]) {
         for (number, item) in after.iter().enumerate() {
             let Item::Launch { parts, .. } = item else { continue };
             for (part, call) in parts.iter().enumerate() {
-                let scalars = call.scalars_of(*array);
+                let scalars = call.call().into_iter().flat_map(|call| call.scalars_of(*array));
                 calls.extend(scalars.map(|(argument, scalar)| ScalarArgument {
                     item: at + 1 + number,
                     part,

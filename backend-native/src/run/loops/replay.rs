@@ -1,6 +1,6 @@
 //! Replays recordings: the steps of a loop, without anything that is equal in all of them.
 
-use super::record::{Item, Phase, Place, Recording, Row, Unit};
+use super::record::{Item, Part, Phase, Place, Recording, Row, Unit};
 use super::rounds::Rounds;
 use crate::buffer::AnyBuffer;
 use crate::llvm::call::CallOutcome;
@@ -126,7 +126,8 @@ impl Phase<'_> {
                     }
                     for c in calls {
                         if let Some(Item::Launch { parts, .. }) = items.get(c.item)
-                            && let (Some(call), Some(&bits)) = (parts.get(c.part), position.get(c.scalar as usize))
+                            && let Some(call) = parts.get(c.part).and_then(Part::call)
+                            && let Some(&bits) = position.get(c.scalar as usize)
                         {
                             call.set_scalar(c.argument, bits);
                         }
@@ -188,7 +189,7 @@ pub(super) fn update(column: &mut AnyBuffer, row: usize, len: usize, combine: Op
 /// Computes a part of a launch.
 fn compute(item: Option<&Item<'_>>, part: usize) -> CallOutcome {
     let Some(Item::Launch { parts, streams, .. }) = item else { return CallOutcome::Done };
-    let ended = parts.get(part).map_or(CallOutcome::Done, |call| call.run());
+    let ended = parts.get(part).map_or(CallOutcome::Done, Part::run);
     if *streams {
         memory::finish();
     }

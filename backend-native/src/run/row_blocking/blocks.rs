@@ -7,7 +7,7 @@ use crate::run::elementwise::store::StoreCode;
 use crate::run::launch::{Columns, Context, Job, Outs, Piece, finish, take, task_len};
 use crate::run::rows::{BatchedRows, Block};
 use crate::run::scheduled::Tiles;
-use crate::tile::lanes::Lanes;
+use crate::tile::lanes::{self, Lanes};
 use crate::tile::machine::Stop;
 use acc_core::data::ScalarType;
 use acc_core::ir::ArrayId;
@@ -25,6 +25,16 @@ pub(super) struct Stage<'a> {
     pub points: usize,
     /// The indices of the arrays that it computes.
     pub arrays: Range<usize>,
+    /// What it reads under other names than those of the arrays that are computed, if it reads any of these so.
+    pub names: Option<Vec<(ArrayId, Named)>>,
+}
+
+/// What is read under a name.
+pub(super) enum Named {
+    /// A computed array, by its index.
+    Computed(usize),
+    /// One that is there.
+    Whole(Computed),
 }
 
 /// The machine code of a stage, for a range of rows.
@@ -89,13 +99,14 @@ impl Blocks<'_> {
         let mut out = columns.collect::<Result<Vec<_>, Stop>>()?;
         let tasks = self.tasks(&mut out);
         let threads = self.cx.threads.count().min(tasks.len());
-        let bytes: usize = self.arrays.iter().filter(|a| !a.kept).map(|a| most[a.kernel] * a.bytes()).sum();
+        let transient = self.arrays.iter().filter(|a| !self.is_in_place(a));
+        let bytes: usize = transient.map(|a| most[a.kernel] * a.bytes()).sum();
         let _charge = self.cx.meter.charge((threads as u64).saturating_mul(bytes as u64)).map_err(Stop::Error)?;
         let bailed_out = AtomicBool::new(false);
         let transient = || Transient {
             lanes: (self.arrays.iter())
                 .map(|a| {
-                    let n = if a.kept { 0 } else { most[a.kernel] * a.width };
+                    let n = if self.is_in_place(a) { 0 } else { most[a.kernel] * a.width };
                     a.types.iter().map(|&t| Lanes::new(t, n)).collect()
                 })
                 .collect(),
@@ -113,6 +124,11 @@ impl Blocks<'_> {
         })?;
         let kept = self.arrays.iter().zip(out).filter(|(a, _)| a.kept).map(|(a, out)| (a.id, finish(out)));
         Ok((!bailed_out.into_inner()).then(|| kept.collect()))
+    }
+
+    /// Whether rows are computed where they are kept: each once, by the task that has this memory.
+    fn is_in_place(&self, a: &Array) -> bool {
+        a.kept && !self.ranges.has_halo(a.kernel)
     }
 
     /// The most rows of each kernel that a block needs.
@@ -152,9 +168,10 @@ impl Blocks<'_> {
             let memory = task.outs[own.clone()].iter_mut().zip(&mut transient.lanes[own.clone()]);
             let mut done: SmallVec<[Computed; 2]> = SmallVec::new();
             let mut outs: Vec<Outs<'_>> = Vec::with_capacity(own.len());
-            for ((kept, transient), a) in memory.zip(&self.arrays[own]) {
-                let at = if a.kept { all.start - task.rows.start } else { 0 } * a.width;
-                let mut of_all: Outs<'_> = if a.kept {
+            for ((kept, transient), a) in memory.zip(&self.arrays[own.clone()]) {
+                let in_place = self.is_in_place(a);
+                let at = if in_place { all.start - task.rows.start } else { 0 } * a.width;
+                let mut of_all: Outs<'_> = if in_place {
                     kept.iter_mut().map(|o| o.reborrow().split_at(at).1).collect()
                 } else {
                     transient.iter_mut().map(Lanes::out).collect()
@@ -164,12 +181,42 @@ impl Blocks<'_> {
                 let (at, n) = ((rows.start - all.start) * a.width, rows.len() * a.width);
                 outs.push(of_all.into_iter().map(|o| o.split_at(at).1.split_at(n).0).collect());
             }
-            if !rows.is_empty() && !stage.run(rows, outs, &computed)? {
+            let named = stage.names.as_ref().map(|names| {
+                let of = |(name, named): &(ArrayId, Named)| match named {
+                    Named::Computed(at) => computed.get(*at).map(|c| c.named(*name)),
+                    Named::Whole(whole) => Some(whole.named(*name)),
+                };
+                names.iter().filter_map(of).collect::<Vec<_>>()
+            });
+            if rows.is_empty() {
+                drop(outs);
+            } else if !stage.run(rows, outs, named.as_deref().unwrap_or(&computed))? {
                 return Ok(false);
             }
             computed.extend(done);
+            own.for_each(|at| self.keep_rows(at, all, block, task, transient));
         }
         Ok(true)
+    }
+
+    /// Copies a block's rows of an array with a halo to where they are kept, if they are; `all` are those that were computed.
+    fn keep_rows(
+        &self,
+        at: usize,
+        all: &Range<usize>,
+        block: &Range<usize>,
+        task: &mut Task<'_>,
+        transient: &Transient,
+    ) {
+        let a = &self.arrays[at];
+        if !a.kept || self.is_in_place(a) {
+            return;
+        }
+        let (from, to) = ((block.start - all.start) * a.width, (block.start - task.rows.start) * a.width);
+        let count = block.len() * a.width;
+        for (lanes, kept) in transient.lanes[at].iter().zip(&mut task.outs[at]) {
+            lanes::copy(lanes::part(lanes.slice(from + count), from, count), kept.reborrow().split_at(to).1);
+        }
     }
 
     /// Moves rows of halos that the thread has computed to where the block's are; the rows of each kernel that are missing.

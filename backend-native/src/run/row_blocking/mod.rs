@@ -11,6 +11,7 @@ mod blocks;
 mod ranges;
 #[cfg(test)]
 mod tests;
+pub(super) mod time_steps;
 
 use super::kernel::Inits;
 use super::launch::merged::Merged;
@@ -99,7 +100,15 @@ impl<'p> Run<'p> {
 
     /// Whether steps whose extents are known may go in blocks of rows.
     pub(super) fn may_block_rows(&self, b: &BlockPlan) -> bool {
-        b.row_blockings.iter().any(|r| r.is_scheduled || self.has_large(&b.steps[r.steps.clone()]))
+        b.row_blockings.iter().any(|r| {
+            let steps = &b.steps[r.steps.clone()];
+            r.is_scheduled || (self.has_large(steps) && !self.has_product(steps))
+        })
+    }
+
+    /// Whether a kernel of these steps is a product that is faster as a whole.
+    fn has_product(&self, steps: &[usize]) -> bool {
+        kernels(self.plan, steps).any(|(_, launch)| product::plan(launch, &self.values).is_some())
     }
 
     /// Whether a kernel of these steps is distributed over threads.
@@ -178,7 +187,7 @@ impl<'p> Run<'p> {
             }));
             let Some(work) = code_for(job, &arrays[first..], &jobs, is_scheduled) else { return Ok(None) };
             let points = job.extents.iter().product::<usize>() / rows;
-            stages.push(Stage { kernel, job, work, points, arrays: first..arrays.len() });
+            stages.push(Stage { kernel, job, work, points, arrays: first..arrays.len(), names: None });
         }
         let bytes = stages
             .iter()

@@ -21,6 +21,8 @@ type Shape<'a> = &'a dyn Fn(ArrayId) -> Option<&'a [usize]>;
 struct Extents {
     rows: usize,
     has_halo: bool,
+    /// Whether the rows of a block are kept, whether other kernels read them or not.
+    is_kept: bool,
     reads: Vec<(usize, Window)>,
 }
 
@@ -44,9 +46,19 @@ impl RowRanges {
                 Some((*of, Window::new(read, extents, shape).filter(|_| is_within)?))
             });
             let reads = windows.collect::<Option<_>>()?;
-            (kernel.has_halo || rows == last).then_some(Extents { rows, has_halo: kernel.has_halo, reads })
+            (kernel.has_halo || rows == last).then_some(Extents {
+                rows,
+                has_halo: kernel.has_halo,
+                is_kept: false,
+                reads,
+            })
         });
         Some(RowRanges { kernels: kernels.collect::<Option<_>>()? })
+    }
+
+    /// Keeps the rows of a kernel, which has a halo.
+    pub(super) fn keep(&mut self, kernel: usize) {
+        self.kernels.iter_mut().skip(kernel).take(1).for_each(|k| k.is_kept = true);
     }
 
     /// The rows of the last kernel.
@@ -71,7 +83,7 @@ impl RowRanges {
     pub(super) fn of_block(&self, block: &Range<usize>) -> Option<Ranges> {
         let all = self.rows();
         let mut ranges: Ranges = self.kernels.iter().map(|_| block.clone()).collect();
-        let mut is_read: SmallVec<[bool; 4]> = self.kernels.iter().map(|_| false).collect();
+        let mut is_read: SmallVec<[bool; 4]> = self.kernels.iter().map(|k| k.is_kept).collect();
         for (k, kernel) in self.kernels.iter().enumerate().rev() {
             if kernel.has_halo {
                 let start = if block.start == 0 { 0 } else { ranges[k].start };

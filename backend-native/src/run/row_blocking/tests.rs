@@ -1,6 +1,7 @@
 //! Row blocking at any size, with small blocks: the results have the same bits as those of separate kernels.
 
 mod halos;
+pub(super) mod time_steps;
 
 use crate::llvm;
 use crate::lower::BlockPlan;

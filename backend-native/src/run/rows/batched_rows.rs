@@ -66,12 +66,15 @@ impl<'a> BatchedRows<'a> {
         BatchedRows::of(rows_of(job)?)
     }
 
-    /// The same for a launch without a schedule, as long as it is no product of matrices.
-    pub(in crate::run) fn unscheduled(job: &'a Job<'a>) -> Option<BatchedRows<'a>> {
+    /// The same for a launch that is no product of matrices, as long as it is not in register tiles.
+    pub(in crate::run) fn outside_tiles(job: &'a Job<'a>) -> Option<BatchedRows<'a>> {
         let (rows, kernel) = (rows_of(job)?, &job.launch.kernel);
-        let whole = matches!(rows.grouping(None), Grouping::InOrder | Grouping::AlongMemory);
-        (whole && kernel.folded() == 1 && !kernel.has_schedule && !kernel.is_scheduled())
-            .then(|| BatchedRows::of(rows))?
+        let whole = match rows.grouping(None) {
+            Grouping::InOrder => !kernel.is_scheduled(),
+            Grouping::AlongMemory => !kernel.has_schedule,
+            Grouping::Blocks(_) => false,
+        };
+        (whole && kernel.folded() == 1).then(|| BatchedRows::of(rows))?
     }
 
     fn of(rows: Rows<'a>) -> Option<BatchedRows<'a>> {

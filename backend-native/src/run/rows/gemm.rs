@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 pub(super) const MAX_RESULTS_SUMMED_BY_LANES: usize = 16 * 16;
 
 /// A scalar type that `gemm` multiplies.
-pub(super) trait Number:
+pub(in crate::run) trait Number:
     ColumnElt + PoolElt + std::ops::Add<Output = Self> + std::ops::Mul<Output = Self> + From<i16>
 {
     const ZERO: Self;
@@ -82,7 +82,7 @@ unsafe fn add_product<T: Number>(
 }
 
 /// The memory of a matrix whose blocks are computed by separate tasks.
-pub(super) struct Target<'a, T> {
+pub(in crate::run) struct Target<'a, T> {
     start: *mut T,
     len: usize,
     init: T,
@@ -94,8 +94,17 @@ pub(super) struct Target<'a, T> {
 unsafe impl<T: Send> Sync for Target<'_, T> {}
 
 impl<'a, T: Number> Target<'a, T> {
-    pub(super) fn new(memory: &'a mut [T], init: T) -> Target<'a, T> {
+    pub(in crate::run) fn new(memory: &'a mut [T], init: T) -> Target<'a, T> {
         Target { start: memory.as_mut_ptr(), len: memory.len(), init, of: PhantomData }
+    }
+
+    /// The memory of so many elements at an address.
+    ///
+    /// # Safety
+    ///
+    /// It is there as long as the target, and while a block is computed nobody else uses the elements of that block.
+    pub(in crate::run) unsafe fn at(start: *mut T, len: usize, init: T) -> Target<'a, T> {
+        Target { start, len, init, of: PhantomData }
     }
 
     /// Adds a product of `extents` rows, columns and terms to the initial value, and stores it from element `at[2]` on;
@@ -146,7 +155,7 @@ impl<'a, T: Number> Target<'a, T> {
 }
 
 /// Whether `gemm` computes the bits that kernels do, found out once, by a few small products of each layout.
-pub(super) fn is_usable() -> bool {
+pub(in crate::run) fn is_usable() -> bool {
     #[cfg(test)]
     if tests::REFUSED.get() {
         return false;

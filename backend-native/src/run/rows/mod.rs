@@ -16,10 +16,10 @@ mod chunks;
 mod column_blocks;
 mod decoupled_lookback;
 mod fold;
-mod gemm;
+pub(super) mod gemm;
 pub(super) mod grouping;
 pub(super) mod nested;
-mod packing;
+pub(super) mod packing;
 mod permuted_scan_store;
 pub(super) mod product;
 #[cfg(test)]

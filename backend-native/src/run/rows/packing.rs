@@ -109,7 +109,7 @@ impl Run<'_> {
 }
 
 /// Whether each operand has the extents of its axes and is read often enough, for all lanes of vectors.
-fn pays_off(packed: &Packed<KernelCode>, extents: &[usize], names: &dyn Names) -> bool {
+pub(in crate::run) fn pays_off(packed: &Packed<KernelCode>, extents: &[usize], names: &dyn Names) -> bool {
     let [.., count, row] = *extents else { return false };
     let points: usize = extents.iter().product();
     let is_long = row >= super::MIN_CHUNKED_ROW;

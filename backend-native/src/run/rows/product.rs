@@ -45,6 +45,7 @@ const MIN_TERMS_WITHOUT_TILES: usize = super::MIN_CHUNKED_ROW;
 const MIN_LONG_EXTENT: usize = 32;
 
 /// The memory layout of a matrix product. Strides are in elements.
+#[derive(Clone)]
 pub(in crate::run) struct Plan {
     /// Rows, columns, terms.
     extents: [usize; 3],
@@ -53,6 +54,9 @@ pub(in crate::run) struct Plan {
     /// The other axes, each index of which is a product of its own.
     loops: Vec<Dim>,
 }
+
+/// The number of a product, and some of its rows and columns.
+pub(in crate::run) type Block = (usize, [Range<usize>; 2]);
 
 /// How `gemm` computes a contraction; none if the fold does so faster, or an index is out of bounds. Extents alone decide.
 pub(in crate::run) fn plan(launch: &Launch, values: &[Option<Value>]) -> Option<Plan> {
@@ -185,33 +189,22 @@ fn blocks_of(m: usize, n: usize, [rows, columns]: [usize; 2]) -> Vec<[Range<usiz
 
 /// Sets `out` to the product. False if an element would be outside of its memory, which is a defect of the plan.
 fn multiply<T: Number>(job: &Job<'_>, p: &Plan, init: u64, a: &[T], b: &[T], out: &mut [T]) -> Result<bool, Stop> {
-    let [m, n, k] = p.extents;
-    let times = p.times();
-    let parallel = job.cx.parallel(times * m * n, k);
+    let parallel = p.is_parallel(job);
     if p.is_in_parts() {
         return by_parts(job, p, T::from_bits64(init), parallel, a, b, out);
     }
-    let [rows, columns] = block_of(p, times);
-    let of_result = blocks_of(m, n, [rows, columns]);
-    let blocks: Vec<(usize, &[Range<usize>; 2])> =
-        collected((0..times).flat_map(|iteration| of_result.iter().map(move |block| (iteration, block))))?;
+    let ([rows, columns], blocks) = (block_of(p, p.times()), p.blocks()?);
     let target = Target::new(out, T::from_bits64(init));
     let inside = AtomicBool::new(true);
     job.cx.tasks(
         parallel,
-        collected(blocks.chunks(MIN_TASK_MULTIPLICATIONS.div_ceil(rows * columns * k)))?,
+        collected(blocks.chunks(MIN_TASK_MULTIPLICATIONS.div_ceil(rows * columns * p.extents[2])))?,
         || (),
         |(), blocks| {
             job.cx.limits.check().map_err(Stop::Error)?;
-            let [sa, sb, sc] = p.strides;
-            for &(iteration, [rows, columns]) in blocks {
-                let [a0, b0, c0] = p.at(iteration);
-                let (i, j) = (rows.start, columns.start);
-                let at = [a0 + i * sa[0], b0 + j * sb[1], c0 + i * sc[0] + j * sc[1]];
-                // SAFETY: a block's elements are those of the result at one index of the batch, in these rows and columns. Blocks do
-                // not overlap, and the strides of the result are those of a row-major array, so that different indices are different
-                // elements.
-                let ok = unsafe { target.block(a, b, at, [rows.len(), columns.len(), k], &p.strides) };
+            for block in blocks {
+                // SAFETY: blocks do not overlap.
+                let ok = unsafe { p.block(&target, a, b, block) };
                 inside.fetch_and(ok, Ordering::Relaxed);
             }
             Ok(())
@@ -225,6 +218,39 @@ impl Plan {
     pub(in crate::run) fn is_in_parts(&self) -> bool {
         let ([m, n, k], times) = (self.extents, self.times());
         m * n <= MAX_SPLIT_RESULTS && times == 1 && TermBlocks::parts().end(0, k) < k
+    }
+
+    /// The blocks of all products: the number of the product, rows and columns.
+    pub(in crate::run) fn blocks(&self) -> Result<Vec<Block>, Stop> {
+        let ([m, n, _], times) = (self.extents, self.times());
+        let of_result = blocks_of(m, n, block_of(self, times));
+        collected((0..times).flat_map(|iteration| of_result.iter().map(move |block| (iteration, block.clone()))))
+    }
+
+    /// Computes a block of one product; false if an element would be outside of its memory.
+    ///
+    /// # Safety
+    ///
+    /// No other thread computes a block that overlaps with it.
+    pub(in crate::run) unsafe fn block<T: Number>(
+        &self,
+        target: &Target<'_, T>,
+        a: &[T],
+        b: &[T],
+        (iteration, [rows, columns]): &Block,
+    ) -> bool {
+        let ([sa, sb, sc], [a0, b0, c0]) = (self.strides, self.at(*iteration));
+        let (i, j) = (rows.start, columns.start);
+        let at = [a0 + i * sa[0], b0 + j * sb[1], c0 + i * sc[0] + j * sc[1]];
+        // SAFETY: a block's elements are those of the result at one index of the batch, in these rows and columns. The strides of the
+        // result are those of a row-major array, so that different indices are different elements.
+        unsafe { target.block(a, b, at, [rows.len(), columns.len(), self.extents[2]], &self.strides) }
+    }
+
+    /// Whether threads share the work of a launch.
+    pub(in crate::run) fn is_parallel(&self, job: &Job<'_>) -> bool {
+        let [m, n, k] = self.extents;
+        job.cx.parallel(self.times() * m * n, k)
     }
 
     /// The number of products.

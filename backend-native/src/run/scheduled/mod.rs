@@ -6,13 +6,13 @@ mod random_nests;
 #[cfg(test)]
 pub(super) mod tests;
 
-use super::launch::{Columns, Job, Outs, finish, take};
+use super::launch::{Columns, Job, JobOutput, Outs, finish, take};
 use super::rows::Rows;
 use super::rows::grouping::by_term_blocks;
 use crate::buffer::{AnyBuffer, OutSlice};
-use crate::kernel::{Bits, Ix, Kernel, Loop, Op};
+use crate::kernel::{Bits, Ix, Kernel, Loop, Op, Sink};
 use crate::llvm::Variant;
-use crate::llvm::call::{Call, Computed, Memory, Shared};
+use crate::llvm::call::{BoundCall, Call, Computed, Memory, Part, Shared};
 use crate::tile::machine::Stop;
 use acc_core::ir::{ArrayId, Mark};
 use smallvec::SmallVec;
@@ -289,8 +289,12 @@ impl<'a> Tiles<'a> {
             _ => super::rows::nested::is_whole(job),
         };
         let pays = || always || shared_bytes(job) <= MAX_SHARED_BYTES;
-        let whole = whole && !job.extents.contains(&0) && pays();
-        let nest = if whole { Nest::new(job, false) } else { None };
+        (whole && pays()).then(|| Tiles::in_order(job))?
+    }
+
+    /// A launch whose terms are added in order. None if its machine code is not ready.
+    pub(super) fn in_order(job: &'a Job<'a>) -> Option<Tiles<'a>> {
+        let nest = if job.extents.contains(&0) { None } else { Nest::new(job, false) };
         nest.map(|nest| Tiles { job, nest, before: job.initial_values() })
     }
 
@@ -304,5 +308,32 @@ impl<'a> Tiles<'a> {
         let axes = [rows.clone(), 0..points.first().copied().unwrap_or(1)];
         let first = rows.start * points.iter().product::<usize>();
         self.nest.run(job, (axes, &along, first), &mut outs, &self.before, computed)
+    }
+
+    /// The calls that compute all points, no more than `most`, to be repeated; none if a call does not add up all terms. `column` is
+    /// as for [`Call::bind`].
+    pub(super) fn bind(
+        &self,
+        out: &mut [Vec<AnyBuffer>],
+        most: usize,
+        column: impl Fn(ArrayId, u32) -> Option<u64>,
+    ) -> Option<Vec<BoundCall<'a>>> {
+        let (job, Nest { call, kernel, adds_blocks }) = (self.job, &self.nest);
+        let stored = &job.extents[..parallel_axes(job)];
+        let along = 0..job.extents[stored.len()..].first().copied().unwrap_or(0);
+        if !adds_blocks && job.outputs.iter().any(JobOutput::is_fused) {
+            return None;
+        }
+        let is_row = |o: &JobOutput<'_>| matches!(o.output.sink, Sink::Store) && stored.len() < job.extents.len();
+        let widths: Vec<usize> = job.outputs.iter().map(|o| if is_row(o) { along.len() } else { 1 }).collect();
+        let wanted = (1..=most).rev().find(|&wanted| tasks(job, kernel, out, &widths, wanted).len() <= most)?;
+        let second = stored.get(1).copied().unwrap_or(1);
+        let bind = |Task { axes: [rows, columns], first, mut outs }: Task<'_>| {
+            let positions = rows.start * second + columns.start..(rows.end - 1) * second + columns.end;
+            let mut outs: SmallVec<[Option<OutSlice<'_>>; 2]> = outs.iter_mut().map(|o| Some(o.reborrow())).collect();
+            let memory = &mut Memory { outs: &mut outs, before: &self.before, ..Memory::default() };
+            call.bind_from(first, Part { along: along.clone(), ..Part::of(positions, second) }, memory, &column)
+        };
+        Some(tasks(job, kernel, out, &widths, wanted).into_iter().map(bind).collect())
     }
 }

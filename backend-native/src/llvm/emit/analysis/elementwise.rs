@@ -3,17 +3,24 @@
 use crate::kernel::{AxisKind, Ix, Kernel, KernelOp, Op, Region, Sink, row_major};
 use acc_core::data::ScalarType;
 use acc_core::ir::{ArrayId, Val};
+use smallvec::SmallVec;
 
-/// Whether a kernel reads each array at its own point, and uses the point for nothing else; `whole` tells whether an
-/// array has the extents of the index space. Arrays without axes may be read, too.
-pub(crate) fn is_elementwise(kernel: &Kernel, whole: impl Fn(ArrayId) -> bool) -> bool {
+/// The arrays that must have the extents of the index space, for all axes to be collapsed into one; none if the kernel uses its point
+/// for more than to read each array there. Arrays without axes may be read, too.
+pub(crate) fn elementwise_reads(kernel: &Kernel) -> Option<SmallVec<[ArrayId; 4]>> {
     let (params, rank) = (&kernel.element.region.params, kernel.axes.len());
+    let mut whole = SmallVec::new();
     let mut plain = kernel.outputs.iter().all(|o| matches!(o.sink, Sink::Store));
     plain &= !kernel.element.region.results.iter().any(|v| params.contains(v));
     kernel.element.region.visit(0, &mut |n, _| {
         n.op.visit_operands(&mut |v| plain &= !params.contains(&v));
         plain &= match &n.op {
-            Op::Index(l) => l.edge.is_none() && (l.index.is_empty() || (is_point(&l.index, rank) && whole(l.array))),
+            Op::Index(l) => {
+                if !l.index.is_empty() && !whole.contains(&l.array) {
+                    whole.push(l.array);
+                }
+                l.edge.is_none() && (l.index.is_empty() || is_point(&l.index, rank))
+            }
             Op::Own(KernelOp::Inside { .. } | KernelOp::Check { .. }) => false,
             // An extent belongs to one axis.
             Op::Extent { .. } => false,
@@ -24,7 +31,7 @@ pub(crate) fn is_elementwise(kernel: &Kernel, whole: impl Fn(ArrayId) -> bool) -
             Op::Own(KernelOp::Call { .. } | KernelOp::Scalar { .. } | KernelOp::Unlikely(_)) => true,
         };
     });
-    plain
+    plain.then_some(whole)
 }
 
 fn yields(r: &Region, params: &[Val]) -> bool {
@@ -39,9 +46,7 @@ fn is_point(index: &[Ix], rank: usize) -> bool {
 
 /// The kernel with all axes collapsed into one; none if it is not elementwise.
 pub(crate) fn flattened(kernel: &Kernel) -> Option<Kernel> {
-    if !is_elementwise(kernel, |_| true) {
-        return None;
-    }
+    elementwise_reads(kernel)?;
     let mut kernel = kernel.clone();
     kernel.axes = vec![AxisKind::Parallel];
     kernel.element.region.params.truncate(1);

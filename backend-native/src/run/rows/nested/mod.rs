@@ -11,9 +11,10 @@ use super::fold::Acc;
 use crate::buffer::AnyBuffer;
 use crate::kernel::grouping::TermBlocks;
 use crate::run::elementwise::epilogue;
+use crate::run::launch::merged::Merged;
 use crate::run::launch::{Columns, Cut, Job, JobOutput, finish, first_event, pieces, task_len};
 use crate::run::scheduled;
-use crate::tile::lanes::{self, Lanes};
+use crate::tile::lanes;
 use crate::tile::machine::{Machine, Outcome, Space, Stop};
 use crate::tile::reduce;
 use smallvec::SmallVec;
@@ -50,6 +51,11 @@ pub(crate) fn nested(job: &Job<'_>) -> Result<Vec<Columns>, Stop> {
     epilogue::epilogue(job, outer, columns)
 }
 
+/// Whether each row is folded along itself.
+pub(in crate::run) fn has_rows(job: &Job<'_>) -> bool {
+    job.launch.joined.as_ref().is_some_and(|joined| Merged::of(job, &joined.pairs).is_some())
+}
+
 /// Whether all elements of a point are folded together, not in slices.
 pub(crate) fn is_whole(job: &Job<'_>) -> bool {
     let (outer, inner) = job.extents.split_at(job.extents.len() - job.launch.kernel.folded());
@@ -70,38 +76,36 @@ fn slice_len(job: &Job<'_>, points: usize, inner: &[usize]) -> usize {
 fn in_slices(job: &Job<'_>, o: &JobOutput<'_>, points: usize, len: usize, out: &mut [AnyBuffer]) -> Result<(), Stop> {
     let extent = job.extents[job.extents.len() - job.launch.kernel.folded()];
     let before = job.initial_values();
-    let zeros = || o.types.iter().map(|&t| Lanes::new(t, points)).collect::<Vec<_>>();
-    let mut slices: Vec<(Range<usize>, Vec<Lanes>)> =
-        (0..extent).step_by(len).map(|from| (from..extent.min(from + len), zeros())).collect();
+    let count = extent.div_ceil(len);
+    let mut of_slices = job.cx.columns(&o.types, points.saturating_mul(count)).map_err(Stop::Error)?;
     let parallel = job.cx.parallel(job.extents.iter().product(), job.launch.cost);
     let space = space(job);
     let compiled = scheduled::Slices::new(job);
     job.cx.tasks(
         parallel,
-        slices.iter_mut().collect(),
+        pieces(&mut of_slices, points * count, points)?,
         || None,
-        |tiles, (along, results)| {
+        |tiles, mut slice| {
             job.cx.limits.check().map_err(Stop::Error)?;
+            let first = slice.start / points * len;
+            let along = first..extent.min(first + len);
             if let Some(compiled) = &compiled
-                && compiled.fold(along, &before, &mut results.iter_mut().map(Lanes::out).collect())?
+                && compiled.fold(&along, &before, &mut slice.all_from(0))?
             {
                 return Ok(());
             }
             let tiles = tiles.get_or_insert_with(|| Tiles::new(job, o, &space));
-            tiles.each(0..points, along, |acc, done, n| {
-                let all = acc.results().iter().zip(results.iter_mut());
-                all.for_each(|(a, to)| lanes::copy(a.slice(n), to.out().split_at(done).1));
+            tiles.each(0..points, &along, |acc, done, n| {
+                let leaves = acc.results().iter().enumerate();
+                leaves.for_each(|(k, a)| lanes::copy(a.slice(n), slice.from(k, done)));
             })
         },
     )?;
-    let mut slices = slices.into_iter().map(|(_, results)| results);
-    let Some(mut total) = slices.next() else { return Ok(()) };
-    for slice in slices {
-        for ((total, slice), &op) in total.iter_mut().zip(&slice).zip(o.builtin().unwrap_or_default()) {
-            reduce::accumulate(op, total, slice.slice(points));
-        }
+    for ((total, slices), &op) in out.iter_mut().zip(&of_slices).zip(o.builtin().unwrap_or_default()) {
+        let slice = |k: usize| lanes::part(slices.as_slice(), k * points, points);
+        lanes::copy(slice(0), total.as_out());
+        (1..count).for_each(|k| reduce::merge(op, total.as_out(), slice(k)));
     }
-    out.iter_mut().zip(&total).for_each(|(out, total)| lanes::copy(total.slice(points), out.as_out()));
     Ok(())
 }
 
