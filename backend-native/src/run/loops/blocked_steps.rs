@@ -3,7 +3,7 @@
 
 use super::order::{Action, Order};
 use super::{State, is_true};
-use crate::kernel::Sink;
+use crate::kernel::{Body, Op, Sink};
 use crate::lower::BlockPlan;
 use crate::lower::row_blocking::is_row_wise;
 use crate::lower::row_reads::row_reads;
@@ -35,7 +35,8 @@ impl<'p> Run<'p> {
         [test_actions, step_actions]: &[Vec<Action<'p>>; 2],
         mut state: State,
     ) -> Result<(State, bool), Error> {
-        let are_scalars = test_actions.iter().all(|a| matches!(a, Action::Scalars { .. }));
+        let is_scalar = |a: &Action<'_>| matches!(a, Action::Scalars { body, .. } if !self.reads_elements(order, body));
+        let are_scalars = test_actions.iter().all(is_scalar);
         let Some(kernels) =
             self.step_kernels(order, step, step_actions).filter(|_| are_scalars && order.rows.is_empty())
         else {
@@ -80,6 +81,7 @@ impl<'p> Run<'p> {
         let (mut launches, mut reads) = (Vec::new(), Vec::new());
         for action in actions {
             match action {
+                Action::Scalars { body, .. } if self.reads_elements(order, body) => return None,
                 Action::Scalars { .. } => {}
                 Action::View { array, source } => {
                     if let Some(&origin) = origins.get(source) {
@@ -112,6 +114,16 @@ impl<'p> Run<'p> {
             params: &step.params,
             next,
         })
+    }
+
+    /// Whether a scalar depends on elements of arrays that differ between steps.
+    fn reads_elements(&self, order: &Order<'p>, body: &Body) -> bool {
+        let is_array = |a: ArrayId| self.values[a.index()].as_ref().is_none_or(|v| !v.shape.is_empty());
+        let mut found = false;
+        body.region.visit(0, &mut |n, _| {
+            found |= matches!(&n.op, Op::Index(l) if order.varies(l.array) && is_array(l.array));
+        });
+        found
     }
 
     /// The steps that follow for certain from a state on, at most so many. What cannot be evaluated ends them.

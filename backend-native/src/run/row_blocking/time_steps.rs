@@ -102,7 +102,7 @@ impl Run<'_> {
         let spaces: Option<Vec<&[usize]>> = of.launches.iter().map(|launch| shape(launch.over)).collect();
         let spaces = spaces?;
         let rows = *spaces.first()?.first()?;
-        if spaces.iter().any(|space| space.contains(&0)) {
+        if spaces.iter().any(|space| space.contains(&0) || space[0] != rows) {
             return None;
         }
         let results = of.launches.iter().flat_map(|launch| &launch.kernel.outputs);
