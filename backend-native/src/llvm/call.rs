@@ -112,9 +112,7 @@ impl Computed {
             |mut m: OutSlice<'o>| out_address(&mut m).wrapping_sub((there.start * m.as_slice().ty().size()) as u64);
         Computed { array, origins: memory.map(origin).collect(), there: there.clone() }
     }
-}
 
-impl Computed {
     /// All elements of an array, whose memory is in these columns.
     pub(crate) fn whole(array: ArrayId, columns: &[Column]) -> Computed {
         let there = 0..columns.first().map_or(0, Column::len);

@@ -15,7 +15,7 @@ pub(super) mod time_steps;
 
 use super::kernel::Inits;
 use super::launch::merged::Merged;
-use super::launch::{Columns, Job};
+use super::launch::{Columns, Job, JobOutput};
 use super::rows::{BatchedRows, product};
 use super::scheduled::Tiles;
 use super::{Run, View};
@@ -121,6 +121,16 @@ impl<'p> Run<'p> {
         self.values[launch.over.index()].as_ref().map_or(&[], |v| &v.shape)
     }
 
+    /// The arrays that a kernel of so many rows computes.
+    fn arrays_of(&self, job: &Job<'_>, kernel: usize, rows: usize, is_kept: impl Fn(ArrayId) -> bool) -> Vec<Array> {
+        let array = |o: &JobOutput<'_>| {
+            let id = o.output.result;
+            let elements: usize = self.values[id.index()].as_ref().map_or(0, |v| v.shape.iter().product());
+            Array { id, kernel, types: o.types.to_vec(), width: elements / rows, kept: is_kept(id) }
+        };
+        job.outputs.iter().map(array).collect()
+    }
+
     /// The arrays that are computed and kept; none if row blocking does not apply.
     fn blocked(
         &self,
@@ -179,12 +189,7 @@ impl<'p> Run<'p> {
         for &(kernel, ref job) in &jobs {
             let rows = spaces[kernel][0];
             let first = arrays.len();
-            arrays.extend(job.outputs.iter().map(|o| {
-                let id = o.output.result;
-                let elements = self.values[id.index()].as_ref().map_or(0, |v| v.shape.iter().product());
-                let kept = !row_blocking.transient.contains(&id);
-                Array { id, kernel, types: o.types.to_vec(), width: elements / rows, kept }
-            }));
+            arrays.extend(self.arrays_of(job, kernel, rows, |id| !row_blocking.transient.contains(&id)));
             let Some(work) = code_for(job, &arrays[first..], &jobs, is_scheduled) else { return Ok(None) };
             let points = job.extents.iter().product::<usize>() / rows;
             stages.push(Stage { kernel, job, work, points, arrays: first..arrays.len(), names: None });

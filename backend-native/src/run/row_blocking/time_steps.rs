@@ -144,11 +144,7 @@ impl Run<'_> {
         for kernel in 0..steps * jobs.len() {
             let job = &jobs[kernel % jobs.len()];
             let first = arrays.len();
-            arrays.extend(job.outputs.iter().map(|o| {
-                let id = o.output.result;
-                let elements: usize = self.values[id.index()].as_ref().map_or(0, |v| v.shape.iter().product());
-                Array { id, kernel, types: o.types.to_vec(), width: elements / rows, kept: false }
-            }));
+            arrays.extend(self.arrays_of(job, kernel, rows, |_| false));
             of_kernels.push(first..arrays.len());
         }
         let index = |kernel: usize, result: usize| of_kernels[kernel].start + result;
