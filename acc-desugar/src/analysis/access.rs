@@ -8,8 +8,9 @@
 //! algebra and nothing else. They differ in the [`Numbers`] that are equal at all positions: sizes of a graph, or literals and values of
 //! a kernel.
 //!
-//! Quotients and remainders by other numbers than the extent of an axis are no indices here. Flattening splits the axis
-//! that is divided in two, after which both are affine (`flatten/access/split_axis.rs`).
+//! Quotients, and remainders by other numbers than the extent of an axis, are no indices here. Flattening splits the axis
+//! that is divided in two, after which both are affine (`flatten/access/split_axis.rs`). The native executor knows quotients by
+//! literals besides: reads at them read each element so many times.
 
 use acc_core::ir::PrimOp;
 use smallvec::{SmallVec, smallvec};
@@ -240,6 +241,8 @@ pub enum Along {
     Clamped,
     /// By 1, until it wraps around at a divisor that does not depend on the axis.
     Wrapped,
+    /// By 1 after so many indices: a quotient.
+    Repeated(i64),
     /// In a way that is not known.
     Varying,
 }
@@ -262,6 +265,8 @@ pub enum Access {
     Clamped,
     /// The next element of the innermost dimension, until it wraps around.
     Wrapped,
+    /// Each element of the innermost dimension so many times, then the next one.
+    Repeated(i64),
     /// Any element.
     Gathered,
 }
@@ -277,7 +282,8 @@ impl Access {
                 (Along::Step(step), false) => Access::Across { dim, step: *step },
                 (Along::Clamped, true) => Access::Clamped,
                 (Along::Wrapped, true) => Access::Wrapped,
-                (Along::Clamped | Along::Wrapped, false) | (Along::Varying, _) => Access::Gathered,
+                (Along::Repeated(times), true) => Access::Repeated(*times),
+                (Along::Clamped | Along::Wrapped | Along::Repeated(_), false) | (Along::Varying, _) => Access::Gathered,
             },
             (Some(_), Some(_)) => Access::Gathered,
         }
@@ -295,6 +301,7 @@ impl Access {
             Access::Across { .. } => "across",
             Access::Clamped => "clamped",
             Access::Wrapped => "wrapped",
+            Access::Repeated(_) => "repeated",
             Access::Gathered => "gathered",
         }
     }
@@ -305,6 +312,7 @@ impl fmt::Display for Access {
         f.write_str(self.name())?;
         match self {
             Access::Strided(step) if step.unsigned_abs() != 1 => write!(f, " by {step}"),
+            Access::Repeated(times) => write!(f, " {times} times"),
             Access::Across { dim, step: 1 } => write!(f, " dimension {dim}"),
             Access::Across { dim, step } => write!(f, " dimension {dim} by {step}"),
             _ => Ok(()),
@@ -396,7 +404,7 @@ mod tests {
 
     #[test]
     fn what_moves_alone_decides_how_a_read_moves() {
-        use Along::{Clamped, Step, Varying, Wrapped};
+        use Along::{Clamped, Repeated, Step, Varying, Wrapped};
         for (dims, access) in [
             (&[][..], "uniform"),
             (&[Step(0), Step(0)], "uniform"),
@@ -408,6 +416,8 @@ mod tests {
             (&[Step(0), Clamped], "clamped"),
             (&[Wrapped], "wrapped"),
             (&[Wrapped, Step(0)], "gathered"),
+            (&[Step(0), Repeated(2)], "repeated 2 times"),
+            (&[Repeated(2), Step(0)], "gathered"),
             (&[Varying, Step(1)], "gathered"),
         ] {
             assert_eq!(Access::of(dims).to_string(), access, "{dims:?}");

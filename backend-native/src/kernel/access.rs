@@ -29,6 +29,13 @@ pub(crate) type Index = access::Index<Sum, u32>;
 /// An integer that is affine in the point.
 pub(crate) type Affine = access::Affine<Sum, u32>;
 
+/// The quotient of an affine integer that is not negative by a positive literal, rounded down.
+#[derive(Clone, Debug)]
+pub(crate) struct Quotient {
+    pub(crate) of: Affine,
+    pub(crate) by: i64,
+}
+
 /// Whether sums of a few such factors do not overflow. Larger literals are values of their own in the affine indices of loads.
 pub(crate) fn is_small(factor: i64) -> bool {
     factor.unsigned_abs() < 1 << 31
@@ -124,12 +131,15 @@ pub(crate) struct Accesses {
     follows: Vec<Follows>,
     /// The integers that are more than a value of their own.
     indices: HashMap<Val, Index>,
+    /// Those that are quotients.
+    quotients: HashMap<Val, Quotient>,
 }
 
 impl Accesses {
     /// The analysis of a body; its parameters are the axes, and what an executor gives it besides.
     pub(crate) fn of(body: &Body) -> Accesses {
-        let mut of = Accesses { follows: vec![Follows::new(); body.types.len()], indices: HashMap::new() };
+        let follows = vec![Follows::new(); body.types.len()];
+        let mut of = Accesses { follows, indices: HashMap::new(), quotients: HashMap::new() };
         for (v, l) in body.consts.iter().filter(|(_, l)| l.ty == ScalarType::I64) {
             let literal = Sums.literal(i64::from_bits64(l.bits));
             of.indices.insert(*v, Index::Affine(Affine::uniform(literal)));
@@ -148,6 +158,11 @@ impl Accesses {
     /// An integer as a function of the point: at least as itself.
     pub(crate) fn index(&self, v: Val) -> Index {
         self.indices.get(&v).cloned().unwrap_or_else(|| itself(v))
+    }
+
+    /// The quotient that changes by 1 after each so many indices along an axis that an integer is.
+    pub(crate) fn quotient(&self, v: Val, axis: usize) -> Option<&Quotient> {
+        self.quotients.get(&v).filter(|q| self.step(&q.of, axis) == Some(1))
     }
 
     /// Whether a value is another one at other points along an axis, as far as is known.
@@ -173,7 +188,7 @@ impl Accesses {
                 Along::Clamped
             }
             Some(Index::Wrapped(w)) if self.step(&w.of, axis) == Some(1) && steady(&w.by) => Along::Wrapped,
-            _ => Along::Varying,
+            _ => self.quotient(v, axis).map_or(Along::Varying, |q| Along::Repeated(q.by)),
         }
     }
 
@@ -277,10 +292,29 @@ impl Analysis<'_> {
         index.affine().terms.iter().all(|t| t.step.terms.is_empty()).then_some(index)
     }
 
+    /// The quotient that a primitive operation yields.
+    fn quotient(&self, p: PrimOp, args: &[Val]) -> Option<Quotient> {
+        let ([x, by], PrimOp::QuotP | PrimOp::DivFloorP) = (args, p) else { return None };
+        if self.body.ty(*x) != ScalarType::I64 {
+            return None;
+        }
+        let (Index::Affine(of), Index::Affine(by)) = (self.of.index(*x), self.of.index(*by)) else { return None };
+        let by = Sums.constant(&by.base).filter(|n| by.is_uniform() && *n > 0)?;
+        let is_natural = |n: &Sum| n.terms.is_empty() && n.offset >= 0 && is_small(n.offset);
+        (is_natural(&of.base) && of.terms.iter().all(|t| is_natural(&t.step))).then_some(Quotient { of, by })
+    }
+
     fn node(&mut self, n: &Node) {
         let follows = match &n.op {
             Op::Prim(p, args) => {
                 let plain = self.plain(&n.op);
+                if let Some(&v) = n.results.first() {
+                    match self.quotient(*p, args) {
+                        Some(quotient) => _ = self.of.quotients.insert(v, quotient),
+                        // Of an earlier visit of a loop, as below.
+                        None => _ = self.of.quotients.remove(&v),
+                    }
+                }
                 // What is equal for all points is a number.
                 let index = if plain.is_empty() { None } else { self.prim(*p, args) };
                 match (index, n.results.first()) {

@@ -90,7 +90,7 @@ impl<'a> Shape<'a> {
                         Along::Step(n) => {
                             Some(usize::try_from(n.unsigned_abs()).unwrap_or(usize::MAX).saturating_mul(steps(dim)))
                         }
-                        Along::Clamped | Along::Wrapped => Some(steps(dim)),
+                        Along::Clamped | Along::Wrapped | Along::Repeated(_) => Some(steps(dim)),
                         Along::Varying => None,
                     });
                     steps.reduce(|a, b| Some(a?.saturating_add(b?))).unwrap_or(Some(0))

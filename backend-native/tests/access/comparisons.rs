@@ -23,6 +23,10 @@ fn along_a_row() {
             ("add(%j, 3i64)", "%n"),
             ("sub(%j, %n)", "7i64"),
             ("add(%j, %i)", "%n"),
+            ("quot(%j, 2i64)", "%n"),
+            ("%n", "div_floor(add(%j, 5i64), 3i64)"),
+            ("quot(add(%j, mul(%i, 7i64)), 40i64)", "%n"),
+            ("quot(sub(%j, 9i64), 4i64)", "%n"),
         ] {
             let text = format!(
                 "program(n: [0]i64, x: [2]i64) {{

@@ -9,5 +9,6 @@ mod interleaved;
 mod layout;
 mod multi_row;
 mod permuted_axes;
+mod repeated;
 mod subword_gather;
 mod wrapped_and_clamped;

@@ -1,9 +1,12 @@
 //! Sums of products: each product is added with one rounding (`fusedMultiplyAdd` of IEEE 754), so that all ways to compute such
 //! a sum have the same bits, libraries for matrix products among them.
+//!
+//! A product that is 0 where a condition does not hold has the factors -0 and 0 there: their product, -0, changes no sum, so that
+//! such terms may be left out, or computed under a mask.
 
 use crate::kernel::math::Values;
 use crate::kernel::{AxisKind, Body, Kernel, Node, Op, Region, Sink};
-use acc_core::data::{Lit, ScalarType};
+use acc_core::data::{Lit, Prim, ScalarType};
 use acc_core::ir::{Loc, PrimOp, Val};
 use smallvec::smallvec;
 
@@ -43,6 +46,32 @@ impl Kernel {
             |&v: &Val| matches!(body.ty(v), ScalarType::F32 | ScalarType::F64) && term(&body.region, body, v).is_some();
         !values.is_empty() && ops.iter().all(|op| *op == PrimOp::AddP) && values.iter().all(is_product)
     }
+}
+
+impl Body {
+    /// The condition of a fused sum's term with these factors: where it does not hold, the term adds nothing.
+    pub(crate) fn condition_of_term(&self, factors: [Val; 2]) -> Option<Val> {
+        // The condition that chooses a value, and the other one.
+        let choice = |v: Val| {
+            let n = self.region.definition(v)?;
+            match &n.op {
+                Op::Select { cond, else_, .. } => Some((*cond, *else_)),
+                Op::If { cond, else_, .. } => {
+                    let at = n.results.iter().position(|r| *r == v)?;
+                    Some((*cond, *else_.results.get(at)?))
+                }
+                _ => None,
+            }
+        };
+        let [(cond, x), (other, y)] = [choice(factors[0])?, choice(factors[1])?];
+        let is_negative = self.consts.iter().any(|(c, l)| *c == x && *l == negative_zero(self.ty(x)));
+        (cond == other && is_negative && self.is_zero(y)).then_some(cond)
+    }
+}
+
+/// -0, which changes no sum.
+fn negative_zero(ty: ScalarType) -> Lit {
+    if ty == ScalarType::F64 { (-0f64).lit() } else { (-0f32).lit() }
 }
 
 /// A term that is a product, or 0 where a condition does not hold.
@@ -98,14 +127,15 @@ impl<'a> Rewritten<'a> {
 
     /// The factors of a term. Where it is 0 by a condition both are: the other factor might be infinite.
     fn factors(&mut self, v: Val) -> Option<[Val; 2]> {
-        let zero = self.values.constant(Lit::zero(self.before.ty(v)));
+        let ty = self.before.ty(v);
+        let zeros = [negative_zero(ty), Lit::zero(ty)].map(|zero| self.values.constant(zero));
         Some(match term(&self.before.region, self.before, v)? {
             Term::Product(factors) => factors,
             Term::Selected { cond, factors } => {
                 let of = self.before.region.definition(v).map_or_else(Loc::unknown, |n| n.loc.clone());
-                factors.map(|then| {
+                [0, 1].map(|k| {
                     let selected = self.values.fresh(self.before.ty(v), false);
-                    let op = Op::Select { cond, then, else_: zero };
+                    let op = Op::Select { cond, then: factors[k], else_: zeros[k] };
                     self.region.nodes.push(Node { results: smallvec![selected], op, loc: of.clone() });
                     selected
                 })
@@ -115,7 +145,7 @@ impl<'a> Rewritten<'a> {
                 let n = &mut self.region.nodes[node];
                 if let Op::If { then, else_, .. } = &mut n.op {
                     then.results.extend(factors);
-                    else_.results.extend([zero; 2]);
+                    else_.results.extend(zeros);
                     n.results.extend(fresh);
                 }
                 fresh
@@ -179,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn both_factors_are_0_where_a_condition_does_not_hold() {
+    fn factors_are_zeros_where_a_condition_does_not_hold() {
         let text = kernel(
             "program(a: [1]f32, b: [1]f32) {
                p: [2]f32 = generate(shape: || (extent(a, 0), extent(b, 0)),

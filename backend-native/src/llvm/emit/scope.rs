@@ -26,6 +26,8 @@ pub(crate) struct Scope {
     pub guarded: HashMap<Val, Guarded>,
     /// Conditionals of nothing but reads and checks that their condition proves in bounds.
     pub masked_reads: HashMap<*const Node, MaskedReads>,
+    /// Factors of terms that are added under a mask, and the condition that the mask is.
+    pub terms_under: HashMap<Val, Val>,
     /// Conditions that hold here, in all lanes.
     pub holding: Vec<Val>,
     /// Loads whose values were transposed into stack buffers.
@@ -43,6 +45,7 @@ impl Scope {
             unlikely: HashSet::new(),
             guarded: HashMap::new(),
             masked_reads: HashMap::new(),
+            terms_under: HashMap::new(),
             holding: Vec::new(),
             transposed: Vec::new(),
         }

@@ -95,7 +95,9 @@ impl Emitter<'_> {
                     let [a, b] = [first, &last].map(|i| put!(self.code.f, "icmp ult i64 {i}, {extent}"));
                     Value::Uniform(put!(self.code.f, "and i1 {a}, {b}"))
                 }
-                Value::Uniform(_) | Value::Affine(..) | Value::Varying(_) => self.code.in_bounds(&v, &extent),
+                // What was corrected is another number.
+                _ if edge.is_some() => self.code.in_bounds(&v, &extent),
+                Value::Uniform(_) | Value::Affine(..) | Value::Varying(_) => self.in_bounds(ix, &v, &extent),
             };
             match within {
                 Value::Varying(flags) => {
@@ -122,6 +124,15 @@ impl Emitter<'_> {
         (values, good)
     }
 
+    /// Whether an index with this value is in `0..extent`.
+    fn in_bounds(&mut self, ix: &Ix, value: &Value, extent: &Operand) -> Value {
+        let quotients = match *ix {
+            Ix::At(v) if matches!(value, Value::Varying(_)) => self.quotients_below(v, extent),
+            Ix::At(_) | Ix::Affine { .. } => None,
+        };
+        quotients.map_or_else(|| self.code.in_bounds(value, extent), Value::Varying)
+    }
+
     /// Reads leaves of an array.
     pub(crate) fn load(&mut self, n: &Node, l: &Load) {
         let transposed: Vec<(Val, Value)> =
@@ -136,6 +147,7 @@ impl Emitter<'_> {
             }
             (None, Access::Wrapped) => self.load_wrapped(n, l),
             (None, Access::Clamped) => self.load_clamped(n, l),
+            (None, Access::Repeated(times)) => self.load_repeated(n, l, times),
             (None, Access::Across { step: 1, .. }) => self.load_interleaved(n, l),
             (None, Access::Strided(2..=MAX_SHUFFLED_STRIDE)) => self.load_strided_masked(n, l),
             _ => false,
@@ -164,7 +176,7 @@ impl Emitter<'_> {
             Uniformity::Uniform => Along::Step(0),
             Uniformity::Affine(step) => Along::Step(step),
             Uniformity::Varying => match self.facts.lane.map(|lane| self.facts.accesses.along(ix, lane)) {
-                Some(along @ (Along::Clamped | Along::Wrapped)) => along,
+                Some(along @ (Along::Clamped | Along::Wrapped | Along::Repeated(_))) => along,
                 // Too large a step for an affine value.
                 Some(Along::Step(_) | Along::Varying) | None => Along::Varying,
             },
@@ -172,7 +184,7 @@ impl Emitter<'_> {
     }
 
     /// Reads leaves of an array at the address of each lane.
-    fn load_at(&mut self, n: &Node, l: &Load) {
+    pub(crate) fn load_at(&mut self, n: &Node, l: &Load) {
         self.compute_deferred(l);
         let (index, good) = self.checked_index(l.array, &l.index, l.edge);
         let place = self.code.address(l.array, &index);
@@ -316,7 +328,7 @@ impl Emitter<'_> {
             }
             let v = self.index(ix);
             let extent = self.code.f.arg(KernelArg::ArrayExtent(array, dim as u32));
-            let within = self.code.in_bounds(&v, &extent);
+            let within = self.in_bounds(ix, &v, &extent);
             flags = match (flags, within) {
                 (Value::Uniform(a), Value::Uniform(b)) => Value::Uniform(put!(self.code.f, "and i1 {a}, {b}")),
                 (a, b) => {

@@ -5,6 +5,7 @@ pub(crate) mod boundary;
 pub(crate) mod clamped;
 pub(crate) mod interleaved;
 pub(crate) mod load;
+mod repeated;
 pub(crate) mod row_lanes;
 pub(crate) mod strided_load;
 pub(crate) mod subword_gather;

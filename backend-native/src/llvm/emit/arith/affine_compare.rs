@@ -1,7 +1,7 @@
-//! Comparisons of integers that are one further in each lane with uniform ones: a comparison of lane numbers, which are small,
-//! with the number of the first lane that has reached the other one.
+//! Comparisons of integers that are one further in each lane, or quotients of such integers, with uniform ones: a comparison of
+//! lane numbers, which are small, with the number of the first lane that has reached the other one.
 
-use crate::kernel::access::Index;
+use crate::kernel::access::{Index, Quotient};
 use crate::llvm::emit::Emitter;
 use crate::llvm::emit::text::value::{Parts, Value};
 use crate::llvm::emit::text::vector_code::VectorCode;
@@ -19,13 +19,15 @@ impl Emitter<'_> {
         if self.ty(a) != ScalarType::I64 || self.ty(b) != ScalarType::I64 {
             return None;
         }
-        let (p, affine, first, step, other) = match (self.scope.value(a), self.scope.value(b)) {
+        let (p, of, first, step, other) = match (self.scope.value(a), self.scope.value(b)) {
             (Value::Affine(first, step @ (1 | -1)), Value::Uniform(other)) => (p, a, first, step, other),
             (Value::Uniform(other), Value::Affine(first, step @ (1 | -1))) => (mirrored(p)?, b, first, step, other),
+            (Value::Varying(_), Value::Uniform(other)) => return self.compared_quotients(p, a, &other),
+            (Value::Uniform(other), Value::Varying(_)) => return self.compared_quotients(mirrored(p)?, b, &other),
             _ => return None,
         };
         let p = if step < 0 { mirrored(p)? } else { p };
-        if !self.is_small(affine) {
+        if !self.is_small(of) {
             let [least, most] = [-MAX_FIRST, MAX_FIRST];
             let beyond = put!(self.code.f, "icmp slt i64 {first}, {least}");
             self.code.f.bail_out_if(&beyond);
@@ -35,31 +37,57 @@ impl Emitter<'_> {
         // The lane that equals the other number.
         let (x, y) = if step > 0 { (&other, &first) } else { (&first, &other) };
         let equal = put!(self.code.f, "call i64 @llvm.ssub.sat.i64(i64 {x}, i64 {y})");
-        let next = |e: &mut Self| put!(e.code.f, "call i64 @llvm.sadd.sat.i64(i64 {equal}, i64 1)");
+        self.compared(p, &|e| e.code.lanes_below(&equal), &|e| {
+            let end = put!(e.code.f, "call i64 @llvm.sadd.sat.i64(i64 {equal}, i64 1)");
+            e.code.lanes_below(&end)
+        })
+    }
+
+    /// The same of an integer that is a quotient.
+    fn compared_quotients(&mut self, p: PrimOp, v: Val, other: &Operand) -> Option<Parts> {
+        self.facts.accesses.quotient(v, self.facts.lane?)?;
+        self.compared(p, &|e| e.quotients_below(v, other).unwrap_or_default(), &|e| {
+            let next = put!(e.code.f, "call i64 @llvm.sadd.sat.i64(i64 {other}, i64 1)");
+            e.quotients_below(v, &next).unwrap_or_default()
+        })
+    }
+
+    /// The flags of a comparison of numbers that increase from lane to lane with another one, from the lanes `below` that one, and
+    /// those `upto` it.
+    fn compared(
+        &mut self,
+        p: PrimOp,
+        below: &dyn Fn(&mut Self) -> Parts,
+        upto: &dyn Fn(&mut Self) -> Parts,
+    ) -> Option<Parts> {
+        let inverted = |e: &mut Self, lanes: &dyn Fn(&mut Self) -> Parts| {
+            let lanes = lanes(e);
+            e.code.inverted(&lanes)
+        };
         Some(match p {
-            PrimOp::LtP => self.code.lanes_below(&equal),
-            PrimOp::GeP => {
-                let below = self.code.lanes_below(&equal);
-                self.code.inverted(&below)
-            }
-            PrimOp::LeP => {
-                let end = next(self);
-                self.code.lanes_below(&end)
-            }
-            PrimOp::GtP => {
-                let end = next(self);
-                let upto = self.code.lanes_below(&end);
-                self.code.inverted(&upto)
-            }
+            PrimOp::LtP => below(self),
+            PrimOp::GeP => inverted(self, below),
+            PrimOp::LeP => upto(self),
+            PrimOp::GtP => inverted(self, upto),
             PrimOp::EqP | PrimOp::NeP => {
-                let end = next(self);
-                let (upto, below) = (self.code.lanes_below(&end), self.code.lanes_below(&equal));
-                let others = self.code.inverted(&below);
+                let (upto, others) = (upto(self), inverted(self, below));
                 let at = self.code.and_masks(&upto, &others);
                 if p == PrimOp::EqP { at } else { self.code.inverted(&at) }
             }
             _ => return None,
         })
+    }
+
+    /// The lanes in which an integer that is a quotient is less than a uniform one; none if it is no quotient.
+    pub(crate) fn quotients_below(&mut self, v: Val, end: &Operand) -> Option<Parts> {
+        let Quotient { of, by } = self.facts.accesses.quotient(v, self.facts.lane?)?.clone();
+        let first = self.first_of(&of);
+        // Quotients are not negative, and no dividend is as large as the product with this.
+        let end = put!(self.code.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {})", MAX_FIRST / by + 1);
+        let end = put!(self.code.f, "call i64 @llvm.smax.i64(i64 {end}, i64 0)");
+        let dividend = put!(self.code.f, "mul i64 {end}, {by}");
+        let lanes = put!(self.code.f, "sub i64 {dividend}, {first}");
+        Some(self.code.lanes_below(&lanes))
     }
 
     /// Whether an index is an axis and a small constant, so that no step overflows.

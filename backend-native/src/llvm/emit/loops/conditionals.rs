@@ -146,9 +146,18 @@ impl Emitter<'_> {
         }
         self.code.mask = outer;
         for (k, &r) in n.results.iter().enumerate() {
-            let parts = self.code.selected(self.ty(r), &conds, &sides[0][k], &sides[1][k]);
+            let parts = if self.is_added_under(r, cond) {
+                sides[0][k].clone()
+            } else {
+                self.code.selected(self.ty(r), &conds, &sides[0][k], &sides[1][k])
+            };
             self.scope.set(r, Value::Varying(parts));
         }
+    }
+
+    /// Whether nothing takes a value where a condition does not hold: it is a factor of a term that is added under this mask.
+    pub(super) fn is_added_under(&self, v: Val, cond: Val) -> bool {
+        self.scope.terms_under.get(&v) == Some(&cond)
     }
 }
 

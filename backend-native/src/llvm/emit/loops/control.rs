@@ -50,10 +50,13 @@ impl Emitter<'_> {
                 self.scope.set(n.results[0], v);
             }
             Op::Select { cond, then, else_ } => {
-                let halved = self.scope.halved.has(n.results[0]);
-                let v =
-                    if halved { self.narrow_select(*cond, [*then, *else_]) } else { self.select(*cond, *then, *else_) };
-                self.scope.set(n.results[0], v);
+                let result = n.results[0];
+                let v = match () {
+                    () if self.is_added_under(result, *cond) => self.scope.value(*then),
+                    () if self.scope.halved.has(result) => self.narrow_select(*cond, [*then, *else_]),
+                    () => self.select(*cond, *then, *else_),
+                };
+                self.scope.set(result, v);
             }
             Op::Own(KernelOp::Scalar { array, position }) => {
                 let word = self.code.f.arg(KernelArg::Scalar(*array, *position));

@@ -98,7 +98,7 @@ impl<'a> Emitter<'a> {
         self.scope.proven.forget(&unproven);
         self.code.mask = outer;
         for (&r, (&x, &y)) in n.results.iter().zip(then.results.iter().zip(&else_.results)) {
-            let value = self.select(cond, x, y);
+            let value = if self.is_added_under(r, cond) { self.scope.value(x) } else { self.select(cond, x, y) };
             self.scope.set(r, value);
         }
     }

@@ -2,7 +2,7 @@
 //! margin: the loops inside of the one that decides the condition are left out.
 
 use crate::kernel::{Kernel, KernelOp, Node, Op, OpExt as _, Sink, is_partial};
-use crate::llvm::emit::Emitter;
+use crate::llvm::emit::{Emitter, Uniformity};
 use acc_core::ir::{PrimOp, Val};
 use std::collections::HashMap;
 
@@ -21,6 +21,32 @@ impl Emitter<'_> {
         found
     }
 
+    /// The factors of fused sums that are added under a mask, each with the condition that the mask is: those of which a condition
+    /// that differs from lane to lane decides whether they are added, if the target adds under masks and nothing else uses them.
+    pub(super) fn terms_under_masks(&self, kernel: &Kernel) -> HashMap<Val, Val> {
+        let (body, mut found) = (self.facts.body, HashMap::new());
+        if !self.code.f.target.has_mask_registers() {
+            return found;
+        }
+        let mut uses: HashMap<Val, usize> = HashMap::new();
+        let mut count = |v: Val| *uses.entry(v).or_default() += 1;
+        body.region.results.iter().copied().for_each(&mut count);
+        body.region.visit(0, &mut |n, _| {
+            n.op.visit_operands(&mut count);
+            n.op.regions().iter().flat_map(|r| &r.results).copied().for_each(&mut count);
+        });
+        for o in kernel.outputs.iter().filter(|o| o.sink.is_fused()) {
+            for factors in kernel.values(o).as_chunks().0 {
+                let Some(cond) = body.condition_of_term(*factors) else { continue };
+                let varies = self.facts.uniformities[cond.index()] == Uniformity::Varying;
+                if varies && factors.iter().all(|v| uses.get(v) == Some(&1)) {
+                    found.extend(factors.map(|v| (v, cond)));
+                }
+            }
+        }
+        found
+    }
+
     /// The condition without which all terms of a kernel's sums are 0, and nothing faults.
     fn condition_of_terms(&self, kernel: &Kernel) -> Option<Val> {
         let body = self.facts.body;
@@ -30,6 +56,12 @@ impl Emitter<'_> {
             let Sink::Fold { builtin: Some(ops), init: true, .. } = &o.sink else { return None };
             if !ops.iter().all(|op| *op == PrimOp::AddP) {
                 return None;
+            }
+            if o.sink.is_fused() {
+                for factors in kernel.values(o).as_chunks().0 {
+                    conds.push(body.condition_of_term(*factors)?);
+                }
+                continue;
             }
             for &v in kernel.values(o) {
                 let n = body.region.definition(v)?;

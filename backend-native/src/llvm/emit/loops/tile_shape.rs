@@ -92,7 +92,9 @@ pub(crate) fn tile_shape(
     }
     if extents[lanes] <= MAX_VECTORS * vector {
         let own = loops.iter_mut().filter(|l| l.axis == lanes && l.step == 1);
-        own.for_each(|l| l.at_most = Some(vectors * vector));
+        // Vectors of half the length or less read no further than needed.
+        let needed = if 2 * extents[lanes] <= vector { extents[lanes].next_power_of_two() } else { vectors * vector };
+        own.for_each(|l| l.at_most = Some(needed));
         if let Some(l) = prefetching(&loops, &dependences.loads, extents, lanes) {
             loops[l].prefetches = true;
         }

@@ -213,7 +213,14 @@ impl<'a> SinkEmitter<'a> {
             let leaves = o.leaves.iter().zip(accs).zip(xs.chunks(2));
             let sums = leaves.map(|((leaf, accs), factors)| {
                 let terms = accs.iter().zip(factors[0].iter().zip(&factors[1]));
-                terms.map(|(acc, (x, y))| e.code.f.fma(leaf.ty, e.code.shape(), [x, y, acc])).collect()
+                let sums = terms.map(|(acc, (x, y))| e.code.f.fma(leaf.ty, e.code.shape(), [x, y, acc])).collect();
+                match e.scope.terms_under.get(&leaf.value).copied() {
+                    Some(cond) => {
+                        let lanes = e.vectors(cond);
+                        e.code.selected(leaf.ty, &lanes, &sums, accs)
+                    }
+                    None => sums,
+                }
             });
             return sums.collect();
         }

@@ -26,6 +26,8 @@ use term_blocks::TermBlocks;
 
 /// Folded elements between two polls of the limits: few iterations are counted at once.
 const POLLED_ITERATIONS: usize = 1024;
+/// The lanes of the shortest vectors.
+const MIN_LANES: usize = 4;
 /// Vectors of partial results in registers: half of sixteen registers.
 const MAX_ACCUMULATOR_VECTORS: usize = 8;
 
@@ -38,7 +40,7 @@ pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Wi
         return Err(Unsupported::Variant("a schedule without a loop for lanes"));
     };
     if let (true, Some(iterations)) = (kernel.loops[lane].is_unrolled(), kernel.iterations(lane)) {
-        let lanes = width.lanes.min(iterations.next_power_of_two().max(4));
+        let lanes = width.lanes.min(iterations.next_power_of_two().max(MIN_LANES));
         return Ok(Width { lanes, parts: (iterations / lanes).clamp(1, MAX_ACCUMULATOR_VECTORS) });
     }
     let leaves: usize = kernel.outputs.iter().map(Output::leaves).sum();
@@ -48,8 +50,9 @@ pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Wi
     }
     let rows = (copies * leaves).max(1);
     let parts = (MAX_ACCUMULATOR_VECTORS / rows).max((accumulators(target) / rows).min(2)).clamp(1, width.parts);
-    let needed = kernel.loops[lane].at_most.map_or(parts, |n| n.div_ceil(width.lanes));
-    Ok(Width { parts: parts.min(needed), ..width })
+    let Some(needed) = kernel.loops[lane].at_most else { return Ok(Width { parts, ..width }) };
+    let lanes = width.lanes.min(needed.next_power_of_two().max(MIN_LANES));
+    Ok(Width { lanes, parts: parts.min(needed.div_ceil(lanes)) })
 }
 
 /// The iterations of a loop that have partial results of their own.
@@ -133,6 +136,7 @@ impl<'a> Emitter<'a> {
         let leaves = folds.flat_map(|o| &o.leaves).map(|l| self.code.vector(l.ty));
         let types: Vec<String> = leaves.flat_map(|t| vec![t; self.code.width.parts]).collect();
         let registers = kernel.register_loop(lane);
+        self.scope.terms_under = self.terms_under_masks(kernel);
         let conditions = self.conditions_of_terms(kernel, &depth);
         let blocks = self.term_blocks(kernel);
         let mut nest = Nest { kernel, sinks, nodes, lane, registers, types, once, conditions, blocks };
@@ -333,6 +337,7 @@ impl<'a> Nest<'a> {
         let Some(all) = all else { return self.inside(e, depth, at, accs) };
         let types: Vec<String> = self.state(accs.clone()).0.into_iter().map(|(_, ty)| ty).collect();
         let added = types.clone();
+        let adds_nothing = self.kernel.outputs.iter().all(|o| o.sink.is_fused());
         e.if_else(
             &all,
             &types,
@@ -345,6 +350,9 @@ impl<'a> Nest<'a> {
                 accs
             },
             |e, accs| {
+                if adds_nothing {
+                    return accs;
+                }
                 // A sum that is -0 so far becomes 0.
                 let plus_zero = |(x, ty): (Operand, &String)| {
                     let is_float = ["float", "double", "half"].iter().any(|f| ty.contains(f));
