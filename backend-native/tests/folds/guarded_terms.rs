@@ -132,3 +132,25 @@ fn windows_of_many_images_agree() {
         agree(text, &[of([there, own, h, w]), of([o, i, r, s]), int(n as i64)]);
     }
 }
+
+/// What a condition leaves out is not added, were it infinite or no number; a sum of nothing is 0.
+#[test]
+fn infinite_terms_are_left_out() {
+    let mut rng = Rng(23);
+    for ty in [ScalarType::F32, ScalarType::F64] {
+        let text = windows(ty.name(), &format!("0{}", ty.name()), ["0i64", "extent(x, 1)"]);
+        for [rows, columns, filters] in [[5, 12, 6], [4, 7, 3], [1, 1, 2], [9, 33, 5]] {
+            let x = small(ty, &[2, rows, columns], &mut rng);
+            let k = small(ty, &[filters, 2, 3, 5], &mut rng);
+            // The last column of the windows, and one in the middle.
+            let infinite = |at: usize| at % 5 == 4 || (at % 5 == 2 && at.is_multiple_of(3));
+            let lits = (0..k.columns()[0].len()).map(|at| match (ty, infinite(at)) {
+                (ScalarType::F32, true) => [f32::INFINITY.lit()],
+                (_, true) => [f64::NAN.lit()],
+                (_, false) => [k.columns()[0].slice().get(at).unwrap()],
+            });
+            let k = ArrayData::from_leaves([filters, 2, 3, 5], ty.into(), lits.collect::<Vec<_>>()).unwrap();
+            agree(&text, &[x, k, int(0)]);
+        }
+    }
+}

@@ -8,6 +8,7 @@ mod fallible;
 mod guarded_terms;
 mod pairwise_folds;
 mod register_tiles;
+mod row_pairs;
 mod scans;
 mod segments;
 mod short_rows;

@@ -128,11 +128,12 @@ impl<'a> Rewritten<'a> {
     /// The factors of a term. Where it is 0 by a condition both are: the other factor might be infinite.
     fn factors(&mut self, v: Val) -> Option<[Val; 2]> {
         let ty = self.before.ty(v);
-        let zeros = [negative_zero(ty), Lit::zero(ty)].map(|zero| self.values.constant(zero));
+        let zeros = |values: &mut Values| [negative_zero(ty), Lit::zero(ty)].map(|zero| values.constant(zero));
         Some(match term(&self.before.region, self.before, v)? {
             Term::Product(factors) => factors,
             Term::Selected { cond, factors } => {
                 let of = self.before.region.definition(v).map_or_else(Loc::unknown, |n| n.loc.clone());
+                let zeros = zeros(&mut self.values);
                 [0, 1].map(|k| {
                     let selected = self.values.fresh(self.before.ty(v), false);
                     let op = Op::Select { cond, then: factors[k], else_: zeros[k] };
@@ -141,6 +142,7 @@ impl<'a> Rewritten<'a> {
                 })
             }
             Term::Conditional { node, factors } => {
+                let zeros = zeros(&mut self.values);
                 let fresh = factors.map(|_| self.values.fresh(self.before.ty(v), false));
                 let n = &mut self.region.nodes[node];
                 if let Op::If { then, else_, .. } = &mut n.op {

@@ -34,13 +34,15 @@ pub(crate) struct Loop {
     pub mark: Mark,
     /// The greatest number of iterations, if the code is for such extents only; an unrolled loop has so many.
     pub at_most: Option<usize>,
+    /// Whether an iteration takes two points, whose lanes share vectors.
+    pub in_pairs: bool,
     /// Whether an iteration prefetches what the next one reads, where its lanes read adjacent elements.
     pub prefetches: bool,
 }
 
 impl From<ir::Loop> for Loop {
     fn from(ir::Loop { axis, step, mark }: ir::Loop) -> Loop {
-        Loop { axis, step, mark, at_most: None, prefetches: false }
+        Loop { axis, step, mark, at_most: None, in_pairs: false, prefetches: false }
     }
 }
 
@@ -93,7 +95,9 @@ const TILE_FOLDED: usize = TERMS_PER_BLOCK;
 
 /// The initial order of `axes` axes.
 pub(crate) fn row_major(axes: usize) -> Vec<Loop> {
-    (0..axes).map(|axis| Loop { axis, step: 1, mark: Mark::Sequential, at_most: None, prefetches: false }).collect()
+    (0..axes)
+        .map(|axis| Loop { axis, step: 1, mark: Mark::Sequential, at_most: None, in_pairs: false, prefetches: false })
+        .collect()
 }
 
 impl Kernel {
@@ -117,7 +121,10 @@ impl Kernel {
         if own.is_unrolled() {
             return Err(Illegal::NotInnermost);
         }
-        self.loops.insert(at, Loop { step: size, mark: Mark::Sequential, at_most: None, prefetches: false, ..own });
+        self.loops.insert(
+            at,
+            Loop { step: size, mark: Mark::Sequential, at_most: None, in_pairs: false, prefetches: false, ..own },
+        );
         Ok(())
     }
 

@@ -61,8 +61,9 @@ fn axis_kind(c: &mut Cursor<'_>) -> Result<AxisKind> {
 fn one_loop(c: &mut Cursor<'_>) -> Result<Loop> {
     let acc_core::ir::Loop { axis, step, mark } = acc_core::text::one_loop(c)?;
     let at_most = if c.eat_word("of") { Some(c.natural("a number of iterations")?) } else { None };
+    let in_pairs = c.eat_word("in") && c.expect_word("pairs").map(|()| true)?;
     let prefetches = c.eat_word("prefetching");
-    Ok(Loop { axis, step, mark, at_most, prefetches })
+    Ok(Loop { axis, step, mark, at_most, in_pairs, prefetches })
 }
 
 fn body(c: &mut Cursor<'_>) -> Result<Body> {

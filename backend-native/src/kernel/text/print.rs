@@ -143,6 +143,7 @@ impl Display for Loop {
         let Loop { axis, step, mark, .. } = *self;
         write!(f, "{}", acc_core::ir::Loop { axis, step, mark })?;
         self.at_most.map_or(Ok(()), |n| write!(f, " of {n}"))?;
+        f.write_str(if self.in_pairs { " in pairs" } else { "" })?;
         f.write_str(if self.prefetches { " prefetching" } else { "" })
     }
 }

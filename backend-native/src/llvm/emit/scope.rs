@@ -5,6 +5,7 @@ use super::loops::guarded_reads::Guarded;
 use super::loops::masked_reads::MaskedReads;
 use super::loops::narrow_induction::NarrowState;
 use super::loops::nest::{Axis, Proven};
+use super::loops::scheduled::row_pairs::RowPair;
 use super::text::Operand;
 use super::text::value::Value;
 use crate::kernel::{Body, Node};
@@ -28,6 +29,8 @@ pub(crate) struct Scope {
     pub masked_reads: HashMap<*const Node, MaskedReads>,
     /// Factors of terms that are added under a mask, and the condition that the mask is.
     pub terms_under: HashMap<Val, Val>,
+    /// The rows of vectors that hold two.
+    pub pair: Option<RowPair>,
     /// Conditions that hold here, in all lanes.
     pub holding: Vec<Val>,
     /// Loads whose values were transposed into stack buffers.
@@ -46,6 +49,7 @@ impl Scope {
             guarded: HashMap::new(),
             masked_reads: HashMap::new(),
             terms_under: HashMap::new(),
+            pair: None,
             holding: Vec::new(),
             transposed: Vec::new(),
         }

@@ -135,6 +135,9 @@ impl Emitter<'_> {
 
     /// Reads leaves of an array.
     pub(crate) fn load(&mut self, n: &Node, l: &Load) {
+        if self.load_of_pair(n, l) {
+            return;
+        }
         let transposed: Vec<(Val, Value)> =
             n.results.iter().filter_map(|&r| Some((r, self.load_transposed(r)?))).collect();
         if !transposed.is_empty() {

@@ -104,7 +104,7 @@ impl VectorCode {
     }
 
     /// Of so many elements from one on those whose number is less than another one.
-    fn elements_below(&mut self, end: &Operand, from: usize, elements: usize) -> Operand {
+    pub(crate) fn elements_below(&mut self, end: &Operand, from: usize, elements: usize) -> Operand {
         let end = put!(self.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {})", from + elements);
         let end = put!(self.f, "call i64 @llvm.smax.i64(i64 {end}, i64 0)");
         let end = put!(self.f, "trunc i64 {end} to i32");

@@ -24,6 +24,8 @@ const MAX_ACCUMULATORS_OF_TWO_AXES: [usize; 2] = [10, 24];
 /// There have to be so many terms: of few, stores and addresses of many results take longer.
 const MIN_GAIN_OF_TWO_AXES: (usize, usize) = (7, 8);
 const MIN_TERMS_OF_TWO_AXES: usize = 64;
+/// Vectors hold two rows if without that it takes more than so many times as long.
+const MIN_GAIN_OF_PAIRS: f64 = 1.15;
 /// What an iteration reads of an array is prefetched by the one before if it has at most so many bytes, so that both stay in L1,
 /// and is read at most so many times.
 const MAX_PREFETCHED_BYTES: usize = 20 << 10;
@@ -62,7 +64,17 @@ pub(crate) fn tile_shape(
     }
     let (vector, _) = Width::lanes_of(&kernel.element, target);
     let vectors = extents[lanes].div_ceil(vector).clamp(1, MAX_VECTORS);
-    let shape = shape((kernel, dependences), extents, [tile.axis, lanes], vectors, target)?;
+    let is_short = 2 * extents[lanes] <= vector;
+    let shape_of = |paired| shape((kernel, dependences), extents, [tile.axis, lanes], (vectors, paired), target);
+    let mut best = shape_of(None)?;
+    let paired = (0..lanes).rev().filter(|&axis| is_short && axis != tile.axis && can_pair(kernel, axis, lanes));
+    for axis in paired.filter(|&axis| extents[axis] > 1) {
+        let shape = shape_of(Some(axis))?;
+        if shape.cost * MIN_GAIN_OF_PAIRS < best.cost {
+            best = shape;
+        }
+    }
+    let shape = best;
     let rows = shape.rows;
     let mut loops = kernel.loops.clone();
     loops.iter_mut().filter(|l| l.axis == tile.axis && l.step == *full).for_each(|l| l.step = rows);
@@ -73,6 +85,9 @@ pub(crate) fn tile_shape(
         let is_one = |most: usize| extents[l.axis] <= most && l.step > 1;
         !((l.axis == first && !parts && is_one(terms)) || (l.axis == lanes && is_one(l.step)))
     });
+    if let Some(axis) = shape.paired {
+        loops.iter_mut().filter(|l| l.axis == axis).for_each(|l| l.in_pairs = true);
+    }
     let mut copies = rows;
     if let Some((axis, rows)) = shape.second {
         loops.iter_mut().filter(|l| l.axis == axis).for_each(|l| l.step = rows);
@@ -93,7 +108,7 @@ pub(crate) fn tile_shape(
     if extents[lanes] <= MAX_VECTORS * vector {
         let own = loops.iter_mut().filter(|l| l.axis == lanes && l.step == 1);
         // Vectors of half the length or less read no further than needed.
-        let needed = if 2 * extents[lanes] <= vector { extents[lanes].next_power_of_two() } else { vectors * vector };
+        let needed = if is_short { extents[lanes].next_power_of_two() } else { vectors * vector };
         own.for_each(|l| l.at_most = Some(needed));
         if let Some(l) = prefetching(&loops, &dependences.loads, extents, lanes) {
             loops[l].prefetches = true;
@@ -107,6 +122,22 @@ struct TileShape {
     rows: usize,
     /// A second axis with rows of its own.
     second: Option<(usize, usize)>,
+    /// The axis of which vectors hold two rows.
+    paired: Option<usize>,
+    /// The time of a folded element of a row.
+    cost: f64,
+}
+
+/// Whether vectors may hold two rows along an axis.
+fn can_pair(kernel: &Kernel, axis: usize, lanes: usize) -> bool {
+    let position = |axis: usize| kernel.loops.iter().position(|l| l.axis == axis);
+    is_plain_loop(kernel, axis) && position(axis) < position(lanes) && kernel.pairs_rows(lanes, axis)
+}
+
+/// Whether an axis has one loop, which goes through it point by point.
+fn is_plain_loop(kernel: &Kernel, axis: usize) -> bool {
+    let own: Vec<_> = kernel.loops.iter().filter(|l| l.axis == axis).collect();
+    matches!(own[..], [Loop { step: 1, mark: Mark::Sequential, .. }]) && kernel.axes[axis] == AxisKind::Parallel
 }
 
 /// The shape that takes the least time. Where the lanes are no more than a vector, a tile may have rows along a second axis, too, so
@@ -115,7 +146,7 @@ fn shape(
     (kernel, Dependences { loads, branches }): (&Kernel, &Dependences),
     extents: &[usize],
     [axis, lanes]: [usize; 2],
-    vectors: usize,
+    (vectors, paired): (usize, Option<usize>),
     target: &Target,
 ) -> Option<TileShape> {
     let leaves: usize = kernel.outputs.iter().map(Output::leaves).sum();
@@ -123,21 +154,26 @@ fn shape(
     let fits = |rows: &usize| rows * vectors * leaves <= MAX_ACCUMULATORS[has_many];
     let time = |second: usize, rows: [usize; 2]| {
         let axes = [axis, second];
-        let steps = Steps { loads, axes, lanes, vectors };
+        let steps = Steps { loads, axes, lanes, vectors, paired };
         steps.time(axes.map(|axis| extents[axis]), rows)
     };
-    let of_one = |rows: usize| Steps { loads, axes: [axis, axis], lanes, vectors }.time([extents[axis], 1], [rows, 1]);
+    let of_one = |rows: usize| {
+        let steps = Steps { loads, axes: [axis, axis], lanes, vectors, paired };
+        steps.time([extents[axis], 1], [rows, 1])
+    };
+    // The last pair is perhaps a single row.
+    let pairs = paired.map_or(1.0, |axis| extents[axis].div_ceil(2) as f64 / extents[axis] as f64);
+    let cost = |time: usize, results: usize| pairs * time as f64 / results.max(1) as f64;
     let rows = ROWS.into_iter().filter(fits).min_by_key(|rows| of_one(*rows))?;
-    let one = TileShape { rows, second: None };
+    let one = TileShape { rows, second: None, paired, cost: cost(of_one(rows), extents[axis]) };
     let terms: usize = extents[kernel.axes.len() - kernel.folded()..].iter().product();
     if vectors > 1 || terms < MIN_TERMS_OF_TWO_AXES {
         return Some(one);
     }
     let is_candidate = |second: &usize| {
-        let own: Vec<_> = kernel.loops.iter().filter(|l| l.axis == *second).collect();
-        matches!(own[..], [Loop { step: 1, mark: Mark::Sequential, .. }])
+        is_plain_loop(kernel, *second)
             && ![axis, lanes].contains(second)
-            && kernel.axes[*second] == AxisKind::Parallel
+            && paired != Some(*second)
             && !branches[*second]
     };
     let fits = |[a, b]: &[usize; 2]| a * b * leaves <= MAX_ACCUMULATORS_OF_TWO_AXES[has_many];
@@ -153,7 +189,8 @@ fn shape(
     });
     let Some((time, second, [rows, of_second])) = best else { return Some(one) };
     let pays = time * of < of_one(one.rows) * extents[second] * part;
-    Some(if pays { TileShape { rows, second: Some((second, of_second)) } } else { one })
+    let cost = cost(time, extents[axis] * extents[second]);
+    Some(if pays { TileShape { rows, second: Some((second, of_second)), paired, cost } } else { one })
 }
 
 /// The loop whose iterations prefetch what the next one reads: the outermost one, over short rows that are far apart. Hardware
@@ -179,6 +216,8 @@ struct Steps<'a> {
     lanes: usize,
     /// Vectors of a row.
     vectors: usize,
+    /// The axis of which vectors hold two rows, each loaded by itself.
+    paired: Option<usize>,
 }
 
 impl Steps<'_> {
@@ -193,7 +232,8 @@ impl Steps<'_> {
     fn tile(&self, rows: [usize; 2]) -> usize {
         let load = |l: &LoadAxes| {
             let times = |axis: usize, n: usize| if l.along[axis] { n } else { 1 };
-            times(self.axes[0], rows[0]) * times(self.axes[1], rows[1]) * times(self.lanes, self.vectors)
+            let halves = self.paired.map_or(1, |axis| times(axis, 2));
+            times(self.axes[0], rows[0]) * times(self.axes[1], rows[1]) * times(self.lanes, self.vectors) * halves
         };
         let loads: usize = self.loads.iter().map(load).sum();
         let operations = rows[0] * rows[1] * self.vectors;
@@ -254,6 +294,35 @@ mod tests {
         assert_eq!(one, "i0, i2 by 5, i1 by 3, i3 of 8, i4, i5, unrolled i6 of 3, unrolled i2, unrolled i1");
         let few = [32, 32, 7, 7, 2, 3, 3];
         assert_eq!(loops(text, &few), "i0, i2, i1 by 8, i3 of 8, i4, i5, unrolled i6 of 3, unrolled i1");
+    }
+
+    #[test]
+    fn vectors_hold_two_short_rows() {
+        let text = "program(x: [4]f32, d: [4]f32) {
+            p: [7]f32 = generate(shape: || (extent(d, 1), extent(x, 1), 5i64, 5i64, extent(x, 0), extent(d, 2), extent(d, 3)),
+              f: |%f: i64, %c: i64, %p: i64, %q: i64, %n: i64, %y: i64, %z: i64|
+                mul(d[%n, %f, %y, %z], x[%n, %c, add(%y, %p), add(%z, %q)]))
+            a: [6]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+            b: [5]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+            c: [4]f32 = fold(b, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+            yield c
+          }";
+        let gradient = "i1 in pairs, i2 by 5, i0 by 4, i3 of 8, i4, i5, i6, unrolled i2, unrolled i0";
+        assert_eq!(loops(text, &[12, 6, 5, 5, 100, 8, 8]), gradient);
+        let text = "program(x: [4]f32, w: [4]f32) {
+            p: [7]f32 = generate(shape: || (extent(x, 0), extent(w, 0), 8i64, 8i64, extent(x, 1), 5i64, 5i64),
+              f: |%n: i64, %f: i64, %y: i64, %z: i64, %c: i64, %p: i64, %q: i64|
+                mul(x[%n, %c, add(%y, %p), add(%z, %q)], w[%f, %c, %p, %q]))
+            a: [6]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+            b: [5]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+            c: [4]f32 = fold(b, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
+            yield c
+          }";
+        let convolution = "i0 by 4, i2 in pairs, i1 by 6, i3 of 8, i4, i5, i6, unrolled i0, unrolled i1";
+        assert_eq!(loops(text, &[100, 12, 8, 8, 6, 5, 5]), convolution);
+        // Rows of more than half a vector.
+        let wide = loops(text, &[100, 12, 9, 9, 6, 5, 5]);
+        assert!(!wide.contains("pairs"), "{wide}");
     }
 
     #[test]

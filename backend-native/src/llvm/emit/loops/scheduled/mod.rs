@@ -8,6 +8,7 @@
 //! A loop with unrolled tiles runs over the full tiles, and then over smaller ones.
 
 mod partial_results;
+pub(crate) mod row_pairs;
 mod term_blocks;
 
 use crate::kernel::{AxisKind, Kernel, Node, Output, Sink};
@@ -19,7 +20,7 @@ use crate::llvm::emit::loops::tile_shape::{accumulators, rests};
 use crate::llvm::emit::sinks::sink::SinkEmitter;
 use crate::llvm::emit::text::value::{Parts, Value};
 use crate::llvm::emit::text::{Operand, put};
-use crate::llvm::emit::{Emitter, KernelArg, Unsupported, Variant, Width};
+use crate::llvm::emit::{Emitter, KernelArg, Uniformity, Unsupported, Variant, Width};
 use acc_core::ir::Val;
 use std::collections::HashMap;
 use term_blocks::TermBlocks;
@@ -51,7 +52,8 @@ pub(crate) fn width(kernel: &Kernel, width: Width, target: &Target) -> Result<Wi
     let rows = (copies * leaves).max(1);
     let parts = (MAX_ACCUMULATOR_VECTORS / rows).max((accumulators(target) / rows).min(2)).clamp(1, width.parts);
     let Some(needed) = kernel.loops[lane].at_most else { return Ok(Width { parts, ..width }) };
-    let lanes = width.lanes.min(needed.next_power_of_two().max(MIN_LANES));
+    let rows = if kernel.loops.iter().any(|l| l.in_pairs) { 2 } else { 1 };
+    let lanes = width.lanes.min(needed.next_power_of_two().max(MIN_LANES) * rows);
     Ok(Width { lanes, parts: parts.min(needed.div_ceil(lanes)) })
 }
 
@@ -101,7 +103,12 @@ impl<'a> Emitter<'a> {
         let rank = kernel.axes.len();
         let Some(lane) = kernel.lane_loop() else { return };
         let over = kernel.loops[lane].axis;
-        let params: Vec<_> = (0..rank).map(|k| crate::llvm::emit::Uniformity::affine(i64::from(k == over))).collect();
+        let is_paired = |axis: usize| kernel.loops.iter().any(|l| l.axis == axis && l.in_pairs);
+        let along = |axis: usize| match axis {
+            _ if is_paired(axis) => Uniformity::Varying,
+            _ => Uniformity::affine(i64::from(axis == over)),
+        };
+        let params: Vec<_> = (0..rank).map(along).collect();
         self.facts.vary(&params);
         self.scope.bind_constants(self.facts.body);
         let region = &self.facts.body.region;
@@ -156,7 +163,11 @@ impl<'a> Nest<'a> {
         match self.kernel.loops.get(depth) {
             None => self.point(e, at, accs),
             Some(_) if depth == self.lane => {
-                self.lanes(e, at);
+                if e.scope.pair.is_some() {
+                    self.lanes_of_pair(e, at);
+                } else {
+                    self.lanes(e, at);
+                }
                 accs
             }
             Some(l) if l.is_unrolled() => self.unrolled(e, depth, at, accs),
@@ -199,6 +210,9 @@ impl<'a> Nest<'a> {
         if l.step == 1 {
             e.scope.axes[l.axis] = Axis::Uniform(first.clone());
             e.scope.set(e.facts.body.region.params[l.axis], Value::Uniform(first.clone()));
+            if l.in_pairs {
+                self.pair_rows(e, l.axis, [&first, &end], at);
+            }
             self.nodes[depth + 1].iter().for_each(|n| e.node(n));
         }
         at.ranges[l.axis] = [first, end];
@@ -245,7 +259,10 @@ impl<'a> Nest<'a> {
         let next = self.kernel.loops[depth + 1..].iter().position(|n| n.axis == l.axis).map(|k| depth + 1 + k);
         let written_out = next.is_some_and(|n| self.kernel.loops[n].is_unrolled() && n != self.lane);
         if !written_out {
-            return self.in_steps(e, depth, at, [&from, &to], l.step, accs);
+            let step = if l.in_pairs { 2 } else { l.step };
+            let accs = self.in_steps(e, depth, at, [&from, &to], step, accs);
+            e.scope.pair = e.scope.pair.take().filter(|_| !l.in_pairs);
+            return accs;
         }
         let all = put!(e.code.f, "sub i64 {to}, {from}");
         let left = put!(e.code.f, "urem i64 {all}, {}", l.step);
@@ -400,9 +417,8 @@ impl<'a> Nest<'a> {
                     own += 1;
                 }
             } else if o.output.stored {
-                let (start, stride) = self.place(e, last + 1);
                 for (leaf, parts) in o.leaves.iter().zip(&elements) {
-                    self.store(e, *leaf, parts, &start, stride.as_ref());
+                    self.store(e, *leaf, parts, last + 1);
                 }
             }
         }

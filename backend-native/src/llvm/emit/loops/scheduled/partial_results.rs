@@ -89,10 +89,9 @@ impl<'a> Nest<'a> {
             let mut so_far = Vec::new();
             for offsets in copies {
                 self.bind(e, at, offsets);
-                let (start, stride) = self.place(e, first);
                 for (o, k) in self.folded() {
                     if asked(self, o) {
-                        so_far.extend(self.partial(e, self.sinks.outs[o].leaves[k], &start, stride.as_ref()));
+                        so_far.extend(self.partial(e, self.sinks.outs[o].leaves[k], first));
                     } else {
                         so_far.extend(values[so_far.len()..][..e.code.width.parts].iter().cloned());
                     }
@@ -126,14 +125,13 @@ impl<'a> Nest<'a> {
         let mut accs = accs.into_iter().zip(before);
         for offsets in copies {
             self.bind(e, at, offsets);
-            let (start, stride) = self.place(e, self.kernel.axes.len() - self.kernel.folded());
             for (o, k) in self.folded() {
                 let (leaf, shape, adds) = (self.sinks.outs[o].leaves[k], e.code.shape(), self.adds_blocks(o));
                 let parts = accs.by_ref().take(e.code.width.parts).map(|(acc, before)| {
                     if adds { e.code.operation(PrimOp::AddP, leaf.ty, shape, &[before, acc]) } else { acc }
                 });
                 let parts: Parts = parts.collect();
-                self.store(e, leaf, &parts, &start, stride.as_ref());
+                self.store(e, leaf, &parts, self.kernel.axes.len() - self.kernel.folded());
             }
         }
     }
@@ -162,32 +160,33 @@ impl<'a> Nest<'a> {
         (position, stride)
     }
 
-    pub(super) fn store(
-        &self,
-        e: &mut Emitter<'a>,
-        leaf: Leaf,
-        parts: &Parts,
-        start: &Operand,
-        stride: Option<&Operand>,
-    ) {
-        match stride {
-            None => self.sinks.store_in(e, leaf, parts, start, &Operand::int(0)),
-            Some(stride) => {
+    /// Stores vectors of a leaf of a result over the first axes.
+    pub(super) fn store(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, axes: usize) {
+        if let Some(pair) = e.scope.pair.clone() {
+            return self.store_pair(e, &pair, leaf, parts, axes);
+        }
+        match self.place(e, axes) {
+            (start, None) => self.sinks.store_in(e, leaf, parts, &start, &Operand::int(0)),
+            (start, Some(stride)) => {
                 let out = e.code.f.arg(KernelArg::Output(leaf.number));
-                e.code.store_strided(leaf.ty, parts, &out, start, stride);
+                e.code.store_strided(leaf.ty, parts, &out, &start, &stride);
             }
         }
     }
 
-    /// Loads the partial result of a leaf.
-    fn partial(&self, e: &mut Emitter<'a>, leaf: Leaf, start: &Operand, stride: Option<&Operand>) -> Parts {
+    /// Loads the partial result of a leaf, over the first axes.
+    fn partial(&self, e: &mut Emitter<'a>, leaf: Leaf, axes: usize) -> Parts {
+        if let Some(pair) = e.scope.pair.clone() {
+            return self.partial_of_pair(e, &pair, leaf, axes);
+        }
         let out = e.code.f.arg(KernelArg::Output(leaf.number));
+        let (start, stride) = self.place(e, axes);
         let Some(stride) = stride else {
-            return e.code.load_contiguous(leaf.ty, &out, start, 1, None, "");
+            return e.code.load_contiguous(leaf.ty, &out, &start, 1, None, "");
         };
-        let mut positions = e.code.strided_positions(start, stride);
+        let mut positions = e.code.strided_positions(&start, &stride);
         if let Mask::Lanes(mask) = e.code.mask.clone() {
-            let (flags, ty, first) = (e.code.mask_type(), e.code.shape().of("i64"), e.code.splat(start, "i64"));
+            let (flags, ty, first) = (e.code.mask_type(), e.code.shape().of("i64"), e.code.splat(&start, "i64"));
             let all = positions.iter().zip(&mask);
             positions = all.map(|(p, m)| put!(e.code.f, "select {flags} {m}, {ty} {p}, {ty} {first}")).collect();
         }
