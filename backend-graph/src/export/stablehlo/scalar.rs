@@ -109,23 +109,37 @@ impl Writer {
         self.define(&format!("chlo.{name} {} : {form} -> {form}", x.name), form.shape, form.ty)
     }
 
-    /// Of large numbers by the square of half the power, which does not overflow before the result does.
+    /// Of numbers greater than 1 by squares of half the powers, which do not overflow before the result does. XLA's own functions
+    /// are further off the larger the number is.
     fn hyperbolic(&mut self, p: P, x: &Tensor) -> Result {
-        // The other power adds less than half a unit from here on.
-        const LARGE_ARGUMENT: u8 = 20;
-        let (bound, two) = (self.small(LARGE_ARGUMENT, x.ty)?, self.small(2, x.ty)?);
+        if x.ty == T::F16 {
+            let wide = self.convert(x, T::F32)?;
+            let y = self.hyperbolic(p, &wide)?;
+            return self.cast(&y, T::F16);
+        }
+        let (one, two) = (self.small(1, x.ty)?, self.small(2, x.ty)?);
         let magnitude = self.unary("abs", x)?;
         let half = self.binary("divide", &magnitude, &two)?;
         let root = self.unary("exponential", &half)?;
-        let halved = self.binary("divide", &root, &two)?;
-        let mut large = self.binary("multiply", &halved, &root)?;
-        if p == P::SinhP {
+        let inverse = self.binary("divide", &one, &root)?;
+        let [rising, falling] = [self.half_square(&root)?, self.half_square(&inverse)?];
+        let far = if p == P::SinhP {
             let sign = self.unary("sign", x)?;
-            large = self.binary("multiply", &large, &sign)?;
-        }
-        let is_large = self.compare("GT", &magnitude, &bound)?;
+            let difference = self.binary("subtract", &rising, &falling)?;
+            self.binary("multiply", &difference, &sign)?
+        } else {
+            self.binary("add", &rising, &falling)?
+        };
+        let is_far = self.compare("GT", &magnitude, &one)?;
         let near = self.of_chlo(p.name(), x)?;
-        self.select(&is_large, &large, &near)
+        self.select(&is_far, &far, &near)
+    }
+
+    /// Half the square of a number, which overflows no sooner than that.
+    fn half_square(&mut self, x: &Tensor) -> Result {
+        let two = self.small(2, x.ty)?;
+        let half = self.binary("divide", x, &two)?;
+        self.binary("multiply", &half, x)
     }
 
     /// By natural logarithms of `f64`: those of powers of the base are exact then.

@@ -66,15 +66,17 @@ pub(crate) fn tile_shape(
     let vectors = extents[lanes].div_ceil(vector).clamp(1, MAX_VECTORS);
     let is_short = 2 * extents[lanes] <= vector;
     let shape_of = |paired| shape((kernel, dependences), extents, [tile.axis, lanes], (vectors, paired), target);
-    let mut best = shape_of(None)?;
-    let paired = (0..lanes).rev().filter(|&axis| is_short && axis != tile.axis && can_pair(kernel, axis, lanes));
-    for axis in paired.filter(|&axis| extents[axis] > 1) {
-        let shape = shape_of(Some(axis))?;
-        if shape.cost * MIN_GAIN_OF_PAIRS < best.cost {
-            best = shape;
-        }
-    }
-    let shape = best;
+    let may_pair = |axis: &usize| {
+        let has_rows = is_short && extents[lanes] > 0 && extents[*axis] > 1;
+        has_rows && *axis != tile.axis && can_pair(kernel, *axis, lanes)
+    };
+    let paired = (0..lanes).rev().filter(may_pair).filter_map(|axis| shape_of(Some(axis)));
+    let shape = paired.fold(
+        shape_of(None)?,
+        |best, shape| {
+            if shape.cost * MIN_GAIN_OF_PAIRS < best.cost { shape } else { best }
+        },
+    );
     let rows = shape.rows;
     let mut loops = kernel.loops.clone();
     loops.iter_mut().filter(|l| l.axis == tile.axis && l.step == *full).for_each(|l| l.step = rows);
