@@ -24,7 +24,7 @@ const MAX_ACCUMULATORS_OF_TWO_AXES: [usize; 2] = [10, 24];
 /// There have to be so many terms: of few, stores and addresses of many results take longer.
 const MIN_GAIN_OF_TWO_AXES: (usize, usize) = (7, 8);
 const MIN_TERMS_OF_TWO_AXES: usize = 64;
-/// Vectors hold two rows if without that it takes more than so many times as long.
+/// Vectors hold two rows where tiles with a row in each vector take more than so many times as long.
 const MIN_GAIN_OF_PAIRS: f64 = 1.15;
 /// What an iteration reads of an array is prefetched by the one before if it has at most so many bytes, so that both stay in L1,
 /// and is read at most so many times.

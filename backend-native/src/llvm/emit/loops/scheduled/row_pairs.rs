@@ -23,8 +23,9 @@ use smallvec::{SmallVec, smallvec};
 pub(crate) struct RowPair {
     /// The axis along which they lie.
     axis: usize,
-    /// The lane axis, and the number of lanes of a row.
-    lanes: (usize, Operand),
+    lane_axis: usize,
+    /// The number of lanes of a row.
+    lanes: Operand,
     /// The indices of both; the same if there is no second row.
     rows: [Operand; 2],
     /// The lanes of each that are computed, as flags.
@@ -76,8 +77,8 @@ impl Kernel {
 impl<'a> Nest<'a> {
     /// Begins vectors of the rows from one on, up to `end`.
     pub(super) fn pair_rows(&self, e: &mut Emitter<'a>, axis: usize, [first, end]: [&Operand; 2], at: &At) {
-        let over = self.kernel.loops[self.lane].axis;
-        let [from, to] = &at.ranges[over];
+        let lane_axis = self.kernel.loops[self.lane].axis;
+        let [from, to] = &at.ranges[lane_axis];
         let lanes = put!(e.code.f, "sub i64 {to}, {from}");
         let next = put!(e.code.f, "add i64 {first}, 1");
         let second = put!(e.code.f, "icmp slt i64 {next}, {end}");
@@ -87,7 +88,7 @@ impl<'a> Nest<'a> {
         let flags = Shape::Vector(half).of("i1");
         let second = put!(e.code.f, "select i1 {second}, {flags} {mask}, {flags} zeroinitializer");
         let (rows, masks) = ([first.clone(), next], [mask, second]);
-        e.scope.pair = Some(RowPair { axis, lanes: (over, lanes), rows, masks });
+        e.scope.pair = Some(RowPair { axis, lane_axis, lanes, rows, masks });
     }
 
     /// The one step of a loop over lanes whose vectors hold two rows.
@@ -155,7 +156,7 @@ impl Emitter<'_> {
             return false;
         }
         let moves = |axis: usize| l.index.iter().any(|ix| self.facts.accesses.along(ix, axis) != Along::Step(0));
-        let (in_lanes, in_rows) = (moves(pair.lanes.0), moves(pair.axis));
+        let (in_lanes, in_rows) = (moves(pair.lane_axis), moves(pair.axis));
         let rows = if in_rows { &pair.rows[..] } else { &pair.rows[..1] };
         let places: Vec<Operand> = rows.iter().map(|row| self.place_in_row(l, &pair, row, in_lanes)).collect();
         for (&leaf, &result) in l.leaves.iter().zip(&n.results) {
@@ -188,7 +189,7 @@ impl Emitter<'_> {
             if !self.is_proven(l.array, dim, ix) {
                 let mut ends: SmallVec<[Operand; 2]> = smallvec![i.clone()];
                 if in_lanes && last {
-                    let after = put!(self.code.f, "add i64 {i}, {}", pair.lanes.1);
+                    let after = put!(self.code.f, "add i64 {i}, {}", pair.lanes);
                     ends.push(put!(self.code.f, "sub i64 {after}, 1"));
                 }
                 self.bail_out_beyond(l.array, dim, ends);
