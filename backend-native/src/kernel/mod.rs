@@ -469,13 +469,18 @@ impl Body {
     }
     /// For each value whether it has a use.
     pub(crate) fn used(&self) -> Vec<bool> {
-        let mut used = vec![false; self.types.len()];
-        let results = |r: &Region, used: &mut Vec<bool>| r.results.iter().for_each(|v| used[v.index()] = true);
-        results(&self.region, &mut used);
+        self.uses().into_iter().map(|n| n > 0).collect()
+    }
+
+    /// The number of uses of each value.
+    pub(crate) fn uses(&self) -> Vec<usize> {
+        let mut uses = vec![0; self.types.len()];
+        let results = |r: &Region, uses: &mut Vec<usize>| r.results.iter().for_each(|v| uses[v.index()] += 1);
+        results(&self.region, &mut uses);
         self.region.visit(0, &mut |n, _| {
-            n.op.visit_operands(&mut |v| used[v.index()] = true);
-            n.op.regions().into_iter().for_each(|r| results(r, &mut used));
+            n.op.visit_operands(&mut |v| uses[v.index()] += 1);
+            n.op.regions().into_iter().for_each(|r| results(r, &mut uses));
         });
-        used
+        uses
     }
 }

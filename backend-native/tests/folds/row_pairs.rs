@@ -1,6 +1,6 @@
 //! Folds of products over short rows, of which a vector holds two.
 
-use crate::common::{Rng, parse, reference, same_outcome};
+use crate::common::{Rng, ints, parse, reference, same_outcome};
 use acc_core::data::{ArrayData, Column, ScalarType};
 use acc_core::{Executor, RunLimits};
 use backend_native::Native;
@@ -65,8 +65,7 @@ fn convolutions() {
                 let missing = usize::from(k == 3 && images == 3);
                 let x = [images, channels, rows + window - 1 - missing, columns + window - 1];
                 let w = [filters, channels, window, window];
-                let n = Column::from_vec(vec![rows as i64, columns as i64]);
-                let n = ArrayData::new([2], ScalarType::I64.into(), [n]).unwrap();
+                let n = ints(&[rows as i64, columns as i64]);
                 agrees(&text, &[numbers(ty, &x, &mut r), numbers(ty, &w, &mut r), n]);
             }
         }
@@ -88,8 +87,7 @@ fn gradients_by_filters() {
             {
                 let x = [images, channels, side + rows - 1, side + columns - 1];
                 let w = [images, filters, side, side];
-                let n = Column::from_vec(vec![rows as i64, columns as i64]);
-                let n = ArrayData::new([2], ScalarType::I64.into(), [n]).unwrap();
+                let n = ints(&[rows as i64, columns as i64]);
                 agrees(&text, &[numbers(ty, &x, &mut r), numbers(ty, &w, &mut r), n]);
             }
         }
@@ -116,8 +114,7 @@ fn contractions() {
                     let [x, w] = [(); 2].map(|()| {
                         numbers(ty, &[shape[0], shape[1], shape[2], columns.max(side).max(rows) + 1], &mut r)
                     });
-                    let n = Column::from_vec(vec![side as i64, rows as i64, columns as i64]);
-                    let n = ArrayData::new([3], ScalarType::I64.into(), [n]).unwrap();
+                    let n = ints(&[side as i64, rows as i64, columns as i64]);
                     agrees(&text, &[x, w, n]);
                 }
             }

@@ -49,21 +49,22 @@ impl Kernel {
 }
 
 impl Body {
+    /// The condition that chooses a value, and the value where it does not hold.
+    pub(crate) fn choice(&self, v: Val) -> Option<(Val, Val)> {
+        let n = self.region.definition(v)?;
+        match &n.op {
+            Op::Select { cond, else_, .. } => Some((*cond, *else_)),
+            Op::If { cond, else_, .. } => {
+                let at = n.results.iter().position(|r| *r == v)?;
+                Some((*cond, *else_.results.get(at)?))
+            }
+            _ => None,
+        }
+    }
+
     /// The condition of a fused sum's term with these factors: where it does not hold, the term adds nothing.
     pub(crate) fn condition_of_term(&self, factors: [Val; 2]) -> Option<Val> {
-        // The condition that chooses a value, and the other one.
-        let choice = |v: Val| {
-            let n = self.region.definition(v)?;
-            match &n.op {
-                Op::Select { cond, else_, .. } => Some((*cond, *else_)),
-                Op::If { cond, else_, .. } => {
-                    let at = n.results.iter().position(|r| *r == v)?;
-                    Some((*cond, *else_.results.get(at)?))
-                }
-                _ => None,
-            }
-        };
-        let [(cond, x), (other, y)] = [choice(factors[0])?, choice(factors[1])?];
+        let [(cond, x), (other, y)] = [self.choice(factors[0])?, self.choice(factors[1])?];
         let is_negative = self.consts.iter().any(|(c, l)| *c == x && *l == negative_zero(self.ty(x)));
         (cond == other && is_negative && self.is_zero(y)).then_some(cond)
     }

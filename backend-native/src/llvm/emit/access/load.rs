@@ -126,11 +126,14 @@ impl Emitter<'_> {
 
     /// Whether an index with this value is in `0..extent`.
     fn in_bounds(&mut self, ix: &Ix, value: &Value, extent: &Operand) -> Value {
-        let quotients = match *ix {
-            Ix::At(v) if matches!(value, Value::Varying(_)) => self.quotients_below(v, extent),
+        let quotient = match *ix {
+            Ix::At(v) if matches!(value, Value::Varying(_)) => self.quotient_along_lanes(v),
             Ix::At(_) | Ix::Affine { .. } => None,
         };
-        quotients.map_or_else(|| self.code.in_bounds(value, extent), Value::Varying)
+        match quotient {
+            Some(quotient) => Value::Varying(self.quotients_below(&quotient, extent)),
+            None => self.code.in_bounds(value, extent),
+        }
     }
 
     /// Reads leaves of an array.

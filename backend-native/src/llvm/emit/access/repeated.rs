@@ -16,9 +16,7 @@ impl Emitter<'_> {
     /// Writes a read that takes each element so many times; false if it is to be gathered.
     pub(crate) fn load_repeated(&mut self, n: &Node, l: &Load, times: i64) -> bool {
         let Some((last @ Ix::At(v), outer)) = l.index.split_last() else { return false };
-        let Some(quotient) = self.facts.lane.and_then(|lane| self.facts.accesses.quotient(*v, lane)).cloned() else {
-            return false;
-        };
+        let Some(quotient) = self.quotient_along_lanes(*v) else { return false };
         let lanes = self.code.width.lanes;
         let Some(elements) = usize::try_from(times).ok().filter(|n| lanes.is_multiple_of(*n)).map(|n| lanes / n) else {
             return false;
@@ -32,7 +30,7 @@ impl Emitter<'_> {
         let Address::Uniform(row) = self.code.address(l.array, &at) else { return false };
         if !self.is_proven(l.array, outer.len(), last) {
             let extent = self.code.f.arg(KernelArg::ArrayExtent(l.array, outer.len() as u32));
-            let Some(inside) = self.quotients_below(*v, &extent) else { return false };
+            let inside = self.quotients_below(&quotient, &extent);
             let beyond = self.code.inverted(&inside);
             beyond.iter().enumerate().for_each(|(part, lanes)| self.code.record_fault(part, lanes));
         }
@@ -79,28 +77,39 @@ impl VectorCode {
         readable: Option<&Operand>,
         elements: usize,
     ) -> Parts {
-        let (mem, size, lanes) = (stored(ty), ty.size(), self.width.lanes);
-        let short = Shape::Vector(elements);
-        let (vector, suffix) = (short.of(mem), short.suffix(mem));
+        let (mem, lanes) = (stored(ty), self.width.lanes);
+        let vector = Shape::Vector(elements).of(mem);
         let order: Vec<String> = (0..lanes).map(|lane| format!("i32 {}", lane * elements / lanes)).collect();
         let start = put!(self.f, "getelementptr {mem}, ptr {column}, i64 {start}");
         let mut parts = Parts::new();
         for part in 0..self.width.parts {
             let p = put!(self.f, "getelementptr {mem}, ptr {start}, i64 {}", part * elements);
-            let x = match readable {
-                None => put!(self.f, "load {vector}, ptr {p}, align {size}{INPUT_SCOPE}"),
-                Some(end) => {
-                    let some = self.elements_below(end, part * elements, elements);
-                    put!(
-                        self.f,
-                        "call {vector} @llvm.masked.load.{suffix}.p0(ptr {p}, i32 {size}, <{elements} x i1> {some}, {vector} zeroinitializer){INPUT_SCOPE}"
-                    )
-                }
-            };
+            let some = readable.map(|end| self.elements_below(end, part * elements, elements));
+            let x = self.short_vector(ty, &p, elements, some.as_ref(), INPUT_SCOPE);
             let x = put!(self.f, "shufflevector {vector} {x}, {vector} poison, <{lanes} x i32> <{}>", order.join(", "));
             parts.push(self.register_form(ty, x));
         }
         parts
+    }
+
+    /// So many elements at an address, of which a mask perhaps leaves some out; `scope` names the alias scope.
+    pub(crate) fn short_vector(
+        &mut self,
+        ty: ScalarType,
+        p: &Operand,
+        elements: usize,
+        mask: Option<&Operand>,
+        scope: &str,
+    ) -> Operand {
+        let (mem, size, short) = (stored(ty), ty.size(), Shape::Vector(elements));
+        let (vector, suffix) = (short.of(mem), short.suffix(mem));
+        match mask {
+            None => put!(self.f, "load {vector}, ptr {p}, align {size}{scope}"),
+            Some(m) => put!(
+                self.f,
+                "call {vector} @llvm.masked.load.{suffix}.p0(ptr {p}, i32 {size}, <{elements} x i1> {m}, {vector} zeroinitializer){scope}"
+            ),
+        }
     }
 
     /// Of so many elements from one on those whose number is less than another one.

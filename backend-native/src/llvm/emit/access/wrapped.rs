@@ -22,28 +22,23 @@ impl Facts<'_> {
     /// The remainders of an index along the lanes that are used as the innermost index of reads alone.
     pub(crate) fn deferred_remainders(&self) -> HashMap<Val, Deferred> {
         // All uses of each value, and those as such an index.
-        let mut uses = vec![[0; 2]; self.body.types.len()];
+        let (all, mut as_index) = (self.body.uses(), vec![0; self.body.types.len()]);
         let mut found = HashMap::new();
-        self.body.region.results.iter().for_each(|v| uses[v.index()][0] += 1);
-        self.body.region.visit(0, &mut |n, _| {
-            n.op.visit_operands(&mut |v| uses[v.index()][0] += 1);
-            n.op.regions().iter().flat_map(|r| &r.results).for_each(|v| uses[v.index()][0] += 1);
-            match &n.op {
-                Op::Index(Load { index, edge: None, .. }) => {
-                    if let Some(Ix::At(v)) = index.last() {
-                        uses[v.index()][1] += 1;
-                    }
+        self.body.region.visit(0, &mut |n, _| match &n.op {
+            Op::Index(Load { index, edge: None, .. }) => {
+                if let Some(Ix::At(v)) = index.last() {
+                    as_index[v.index()] += 1;
                 }
-                Op::Prim(op @ (PrimOp::RemP | PrimOp::ModFloorP), args) => {
-                    let is_wrapped = |lane| self.accesses.along(&Ix::At(n.results[0]), lane) == Along::Wrapped;
-                    if self.lane.is_some_and(is_wrapped) {
-                        found.insert(n.results[0], Deferred { op: *op, index: args[0], by: args[1] });
-                    }
-                }
-                _ => {}
             }
+            Op::Prim(op @ (PrimOp::RemP | PrimOp::ModFloorP), args) => {
+                let is_wrapped = |lane| self.accesses.along(&Ix::At(n.results[0]), lane) == Along::Wrapped;
+                if self.lane.is_some_and(is_wrapped) {
+                    found.insert(n.results[0], Deferred { op: *op, index: args[0], by: args[1] });
+                }
+            }
+            _ => {}
         });
-        found.retain(|v, _| uses[v.index()][0] == uses[v.index()][1]);
+        found.retain(|v, _| all[v.index()] == as_index[v.index()]);
         found
     }
 }

@@ -45,10 +45,10 @@ impl Emitter<'_> {
 
     /// The same of an integer that is a quotient.
     fn compared_quotients(&mut self, p: PrimOp, v: Val, other: &Operand) -> Option<Parts> {
-        self.facts.accesses.quotient(v, self.facts.lane?)?;
-        self.compared(p, &|e| e.quotients_below(v, other).unwrap_or_default(), &|e| {
+        let quotient = self.quotient_along_lanes(v)?;
+        self.compared(p, &|e| e.quotients_below(&quotient, other), &|e| {
             let next = put!(e.code.f, "call i64 @llvm.sadd.sat.i64(i64 {other}, i64 1)");
-            e.quotients_below(v, &next).unwrap_or_default()
+            e.quotients_below(&quotient, &next)
         })
     }
 
@@ -78,16 +78,20 @@ impl Emitter<'_> {
         })
     }
 
-    /// The lanes in which an integer that is a quotient is less than a uniform one; none if it is no quotient.
-    pub(crate) fn quotients_below(&mut self, v: Val, end: &Operand) -> Option<Parts> {
-        let Quotient { of, by } = self.facts.accesses.quotient(v, self.facts.lane?)?.clone();
-        let first = self.first_of(&of);
+    /// The quotient of an index along the lanes that an integer is.
+    pub(crate) fn quotient_along_lanes(&self, v: Val) -> Option<Quotient> {
+        self.facts.accesses.quotient(v, self.facts.lane?).cloned()
+    }
+
+    /// The lanes in which a quotient is less than a uniform integer.
+    pub(crate) fn quotients_below(&mut self, Quotient { of, by }: &Quotient, end: &Operand) -> Parts {
+        let first = self.first_of(of);
         // Quotients are not negative, and no dividend is as large as the product with this.
         let end = put!(self.code.f, "call i64 @llvm.smin.i64(i64 {end}, i64 {})", MAX_FIRST / by + 1);
         let end = put!(self.code.f, "call i64 @llvm.smax.i64(i64 {end}, i64 0)");
         let dividend = put!(self.code.f, "mul i64 {end}, {by}");
         let lanes = put!(self.code.f, "sub i64 {dividend}, {first}");
-        Some(self.code.lanes_below(&lanes))
+        self.code.lanes_below(&lanes)
     }
 
     /// Whether an index is an axis and a small constant, so that no step overflows.

@@ -28,18 +28,12 @@ impl Emitter<'_> {
         if !self.code.f.target.has_mask_registers() {
             return found;
         }
-        let mut uses: HashMap<Val, usize> = HashMap::new();
-        let mut count = |v: Val| *uses.entry(v).or_default() += 1;
-        body.region.results.iter().copied().for_each(&mut count);
-        body.region.visit(0, &mut |n, _| {
-            n.op.visit_operands(&mut count);
-            n.op.regions().iter().flat_map(|r| &r.results).copied().for_each(&mut count);
-        });
+        let uses = body.uses();
         for o in kernel.outputs.iter().filter(|o| o.sink.is_fused()) {
             for factors in kernel.values(o).as_chunks().0 {
                 let Some(cond) = body.condition_of_term(*factors) else { continue };
                 let varies = self.facts.uniformities[cond.index()] == Uniformity::Varying;
-                if varies && factors.iter().all(|v| uses.get(v) == Some(&1)) {
+                if varies && factors.iter().all(|v| uses[v.index()] == 1) {
                     found.extend(factors.map(|v| (v, cond)));
                 }
             }
@@ -64,15 +58,8 @@ impl Emitter<'_> {
                 continue;
             }
             for &v in kernel.values(o) {
-                let n = body.region.definition(v)?;
-                conds.push(match &n.op {
-                    Op::If { cond, else_, .. } => {
-                        let at = n.results.iter().position(|r| *r == v)?;
-                        body.is_zero(*else_.results.get(at)?).then_some(*cond)?
-                    }
-                    Op::Select { cond, else_, .. } if body.is_zero(*else_) => *cond,
-                    _ => return None,
-                });
+                let (cond, other) = body.choice(v)?;
+                conds.push(body.is_zero(other).then_some(cond)?);
             }
         }
         let cond = *conds.first()?;

@@ -273,17 +273,24 @@ mod tests {
         loops.iter().map(Loop::to_string).collect::<Vec<_>>().join(", ")
     }
 
+    /// A program that folds the last three axes of a generated array.
+    fn sums_of_three_axes(ty: &str, params: &str, generated: &str) -> String {
+        let fold = |to: &str, from: &str, rank: usize| {
+            format!("{to}: [{rank}]{ty} = fold({from}, f: |%x: {ty}, %y: {ty}| add(%x, %y), init: || 0.0{ty})\n")
+        };
+        let [a, b, c] = [fold("a", "p", 6), fold("b", "a", 5), fold("c", "b", 4)];
+        format!("program({params}) {{ p: [7]{ty} = {generated}\n{a}{b}{c}yield c }}")
+    }
+
     #[test]
     fn filters_and_rows_share_loads() {
-        let text = "program(x: [4]f64, w: [4]f64) {
-            p: [7]f64 = generate(shape: || (extent(x, 0), extent(w, 0), extent(x, 2), extent(x, 3), extent(x, 1), 3i64, 3i64),
+        let text = &sums_of_three_axes(
+            "f64",
+            "x: [4]f64, w: [4]f64",
+            "generate(shape: || (extent(x, 0), extent(w, 0), extent(x, 2), extent(x, 3), extent(x, 1), 3i64, 3i64),
               f: |%n: i64, %f: i64, %y: i64, %z: i64, %c: i64, %p: i64, %q: i64|
-                mul(x[%n, %c, add(%y, %p), add(%z, %q)], w[%f, %c, %p, %q]))
-            a: [6]f64 = fold(p, f: |%x: f64, %y: f64| add(%x, %y), init: || 0.0f64)
-            b: [5]f64 = fold(a, f: |%x: f64, %y: f64| add(%x, %y), init: || 0.0f64)
-            c: [4]f64 = fold(b, f: |%x: f64, %y: f64| add(%x, %y), init: || 0.0f64)
-            yield c
-          }";
+                mul(x[%n, %c, add(%y, %p), add(%z, %q)], w[%f, %c, %p, %q]))",
+        );
         assert_eq!(
             loops(text, &[32, 32, 7, 7, 32, 3, 3]),
             "i0, i2 by 7, i1 by 3, i3 of 8, i4, i5, unrolled i6 of 3, unrolled i2, unrolled i1"
@@ -300,26 +307,22 @@ mod tests {
 
     #[test]
     fn vectors_hold_two_short_rows() {
-        let text = "program(x: [4]f32, d: [4]f32) {
-            p: [7]f32 = generate(shape: || (extent(d, 1), extent(x, 1), 5i64, 5i64, extent(x, 0), extent(d, 2), extent(d, 3)),
+        let text = &sums_of_three_axes(
+            "f32",
+            "x: [4]f32, d: [4]f32",
+            "generate(shape: || (extent(d, 1), extent(x, 1), 5i64, 5i64, extent(x, 0), extent(d, 2), extent(d, 3)),
               f: |%f: i64, %c: i64, %p: i64, %q: i64, %n: i64, %y: i64, %z: i64|
-                mul(d[%n, %f, %y, %z], x[%n, %c, add(%y, %p), add(%z, %q)]))
-            a: [6]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
-            b: [5]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
-            c: [4]f32 = fold(b, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
-            yield c
-          }";
+                mul(d[%n, %f, %y, %z], x[%n, %c, add(%y, %p), add(%z, %q)]))",
+        );
         let gradient = "i1 in pairs, i2 by 5, i0 by 4, i3 of 8, i4, i5, i6, unrolled i2, unrolled i0";
         assert_eq!(loops(text, &[12, 6, 5, 5, 100, 8, 8]), gradient);
-        let text = "program(x: [4]f32, w: [4]f32) {
-            p: [7]f32 = generate(shape: || (extent(x, 0), extent(w, 0), 8i64, 8i64, extent(x, 1), 5i64, 5i64),
+        let text = &sums_of_three_axes(
+            "f32",
+            "x: [4]f32, w: [4]f32",
+            "generate(shape: || (extent(x, 0), extent(w, 0), 8i64, 8i64, extent(x, 1), 5i64, 5i64),
               f: |%n: i64, %f: i64, %y: i64, %z: i64, %c: i64, %p: i64, %q: i64|
-                mul(x[%n, %c, add(%y, %p), add(%z, %q)], w[%f, %c, %p, %q]))
-            a: [6]f32 = fold(p, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
-            b: [5]f32 = fold(a, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
-            c: [4]f32 = fold(b, f: |%x: f32, %y: f32| add(%x, %y), init: || 0.0f32)
-            yield c
-          }";
+                mul(x[%n, %c, add(%y, %p), add(%z, %q)], w[%f, %c, %p, %q]))",
+        );
         let convolution = "i0 by 4, i2 in pairs, i1 by 6, i3 of 8, i4, i5, i6, unrolled i0, unrolled i1";
         assert_eq!(loops(text, &[100, 12, 8, 8, 6, 5, 5]), convolution);
         // Rows of more than half a vector.

@@ -11,7 +11,7 @@ mod partial_results;
 pub(crate) mod row_pairs;
 mod term_blocks;
 
-use crate::kernel::{AxisKind, Kernel, Node, Output, Sink};
+use crate::kernel::{AxisKind, Kernel, Loop, Node, Output, Sink};
 use crate::llvm::Target;
 use crate::llvm::emit::loops::loop_state::{Columns, LoopState};
 use crate::llvm::emit::loops::nest::{Axis, depths};
@@ -162,9 +162,10 @@ impl<'a> Nest<'a> {
         }
         match self.kernel.loops.get(depth) {
             None => self.point(e, at, accs),
-            Some(_) if depth == self.lane => {
+            Some(l) if depth == self.lane => {
                 if e.scope.pair.is_some() {
-                    self.lanes_of_pair(e, at);
+                    // No more than a vector has room for: one step.
+                    self.step_of_lanes(e, at, &at.ranges[l.axis][0]);
                 } else {
                     self.lanes(e, at);
                 }
@@ -236,20 +237,27 @@ impl<'a> Nest<'a> {
             rest: e.code.width.parts,
             few: e.code.width.parts,
         };
-        let ticks = kernel.loops[depth + 1..].iter().any(|l| !l.is_unrolled());
         e.steps(&columns, LoopState::default(), done, &mut |e, first, state| {
-            e.scope.axes[axis] = Axis::Lanes(first.clone());
-            e.scope.set(e.facts.body.region.params[axis], Value::Affine(first.clone(), 1));
-            self.nodes[depth + 1].iter().for_each(|n| e.node(n));
-            e.code.bail_out_on_fault();
-            if !ticks {
-                let points: usize = (depth + 1..kernel.loops.len()).filter_map(|k| kernel.iterations(k)).product();
-                e.code.count_fuel(self.sinks.cost * points);
-            }
-            self.inside(e, depth + 1, at, Vec::new());
+            self.step_of_lanes(e, at, first);
             state
         });
         e.code.f.w.start(done);
+    }
+
+    /// A step of the loop over lanes, from one on.
+    fn step_of_lanes(&mut self, e: &mut Emitter<'a>, at: &At, first: &Operand) {
+        let (kernel, depth) = (self.kernel, self.lane);
+        let axis = kernel.loops[depth].axis;
+        e.scope.axes[axis] = Axis::Lanes(first.clone());
+        e.scope.set(e.facts.body.region.params[axis], Value::Affine(first.clone(), 1));
+        self.nodes[depth + 1].iter().for_each(|n| e.node(n));
+        e.code.bail_out_on_fault();
+        // Other loops inside poll the limits themselves.
+        if kernel.loops[depth + 1..].iter().all(Loop::is_unrolled) {
+            let points: usize = (depth + 1..kernel.loops.len()).filter_map(|k| kernel.iterations(k)).product();
+            e.code.count_fuel(self.sinks.cost * points);
+        }
+        self.inside(e, depth + 1, at, Vec::new());
     }
 
     /// A loop, iteration after iteration.
@@ -417,8 +425,9 @@ impl<'a> Nest<'a> {
                     own += 1;
                 }
             } else if o.output.stored {
+                let place = self.place(e, last + 1);
                 for (leaf, parts) in o.leaves.iter().zip(&elements) {
-                    self.store(e, *leaf, parts, last + 1);
+                    self.store(e, *leaf, parts, &place);
                 }
             }
         }

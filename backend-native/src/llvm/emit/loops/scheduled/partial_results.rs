@@ -10,6 +10,16 @@ use crate::llvm::emit::text::{Operand, element, put};
 use crate::llvm::emit::{Emitter, KernelArg};
 use acc_core::ir::PrimOp;
 
+/// Where the lanes of a point lie in a result.
+pub(super) enum Place {
+    /// One after the other, from this position on.
+    Contiguous(Operand),
+    /// From a position on, so far apart.
+    Strided(Operand, Operand),
+    /// Two rows, from these positions on; and which lanes of each there are.
+    Rows([Operand; 2], [Operand; 2]),
+}
+
 impl<'a> Nest<'a> {
     /// For each set of partial results the offsets of its indices, axis by axis.
     pub(super) fn copies(&self, at: &At) -> Vec<Vec<usize>> {
@@ -89,9 +99,10 @@ impl<'a> Nest<'a> {
             let mut so_far = Vec::new();
             for offsets in copies {
                 self.bind(e, at, offsets);
+                let place = self.place(e, first);
                 for (o, k) in self.folded() {
                     if asked(self, o) {
-                        so_far.extend(self.partial(e, self.sinks.outs[o].leaves[k], first));
+                        so_far.extend(self.partial(e, self.sinks.outs[o].leaves[k], &place));
                     } else {
                         so_far.extend(values[so_far.len()..][..e.code.width.parts].iter().cloned());
                     }
@@ -125,20 +136,32 @@ impl<'a> Nest<'a> {
         let mut accs = accs.into_iter().zip(before);
         for offsets in copies {
             self.bind(e, at, offsets);
+            let place = self.place(e, self.kernel.axes.len() - self.kernel.folded());
             for (o, k) in self.folded() {
                 let (leaf, shape, adds) = (self.sinks.outs[o].leaves[k], e.code.shape(), self.adds_blocks(o));
                 let parts = accs.by_ref().take(e.code.width.parts).map(|(acc, before)| {
                     if adds { e.code.operation(PrimOp::AddP, leaf.ty, shape, &[before, acc]) } else { acc }
                 });
                 let parts: Parts = parts.collect();
-                self.store(e, leaf, &parts, self.kernel.axes.len() - self.kernel.folded());
+                self.store(e, leaf, &parts, &place);
             }
+        }
+    }
+
+    /// Where the lanes of a point lie in a result over the first axes.
+    pub(super) fn place(&self, e: &mut Emitter<'a>, axes: usize) -> Place {
+        match e.scope.pair.clone() {
+            Some(pair) => Place::Rows(self.places_of_pair(e, &pair, axes), pair.masks),
+            None => match self.position(e, axes) {
+                (start, None) => Place::Contiguous(start),
+                (start, Some(stride)) => Place::Strided(start, stride),
+            },
         }
     }
 
     /// The position of a point's first lane in a result over the first axes, relative to its memory; and the stride
     /// between lanes, unless they are contiguous.
-    pub(super) fn place(&self, e: &mut Emitter<'a>, axes: usize) -> (Operand, Option<Operand>) {
+    pub(super) fn position(&self, e: &mut Emitter<'a>, axes: usize) -> (Operand, Option<Operand>) {
         let parallel = self.kernel.axes.iter().filter(|k| **k == AxisKind::Parallel).count();
         let over = self.kernel.loops[self.lane].axis;
         let mut position = Operand::int(0);
@@ -160,33 +183,29 @@ impl<'a> Nest<'a> {
         (position, stride)
     }
 
-    /// Stores vectors of a leaf of a result over the first axes.
-    pub(super) fn store(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, axes: usize) {
-        if let Some(pair) = e.scope.pair.clone() {
-            return self.store_pair(e, &pair, leaf, parts, axes);
-        }
-        match self.place(e, axes) {
-            (start, None) => self.sinks.store_in(e, leaf, parts, &start, &Operand::int(0)),
-            (start, Some(stride)) => {
+    /// Stores vectors of a leaf of a result.
+    pub(super) fn store(&self, e: &mut Emitter<'a>, leaf: Leaf, parts: &Parts, place: &Place) {
+        match place {
+            Place::Contiguous(start) => self.sinks.store_in(e, leaf, parts, start, &Operand::int(0)),
+            Place::Strided(start, stride) => {
                 let out = e.code.f.arg(KernelArg::Output(leaf.number));
-                e.code.store_strided(leaf.ty, parts, &out, &start, &stride);
+                e.code.store_strided(leaf.ty, parts, &out, start, stride);
             }
+            Place::Rows(starts, masks) => e.store_rows(leaf, parts, starts, masks),
         }
     }
 
-    /// Loads the partial result of a leaf, over the first axes.
-    fn partial(&self, e: &mut Emitter<'a>, leaf: Leaf, axes: usize) -> Parts {
-        if let Some(pair) = e.scope.pair.clone() {
-            return self.partial_of_pair(e, &pair, leaf, axes);
-        }
+    /// Loads the partial result of a leaf.
+    fn partial(&self, e: &mut Emitter<'a>, leaf: Leaf, place: &Place) -> Parts {
         let out = e.code.f.arg(KernelArg::Output(leaf.number));
-        let (start, stride) = self.place(e, axes);
-        let Some(stride) = stride else {
-            return e.code.load_contiguous(leaf.ty, &out, &start, 1, None, "");
+        let (start, stride) = match place {
+            Place::Contiguous(start) => return e.code.load_contiguous(leaf.ty, &out, start, 1, None, ""),
+            Place::Rows(starts, masks) => return e.code.load_rows(leaf.ty, &out, starts, masks),
+            Place::Strided(start, stride) => (start, stride),
         };
-        let mut positions = e.code.strided_positions(&start, &stride);
+        let mut positions = e.code.strided_positions(start, stride);
         if let Mask::Lanes(mask) = e.code.mask.clone() {
-            let (flags, ty, first) = (e.code.mask_type(), e.code.shape().of("i64"), e.code.splat(&start, "i64"));
+            let (flags, ty, first) = (e.code.mask_type(), e.code.shape().of("i64"), e.code.splat(start, "i64"));
             let all = positions.iter().zip(&mask);
             positions = all.map(|(p, m)| put!(e.code.f, "select {flags} {m}, {ty} {p}, {ty} {first}")).collect();
         }

@@ -29,7 +29,7 @@ pub(crate) struct RowPair {
     /// The indices of both; the same if there is no second row.
     rows: [Operand; 2],
     /// The lanes of each that are computed, as flags.
-    masks: [Operand; 2],
+    pub(super) masks: [Operand; 2],
 }
 
 impl Kernel {
@@ -91,64 +91,42 @@ impl<'a> Nest<'a> {
         e.scope.pair = Some(RowPair { axis, lane_axis, lanes, rows, masks });
     }
 
-    /// The one step of a loop over lanes whose vectors hold two rows.
-    pub(super) fn lanes_of_pair(&mut self, e: &mut Emitter<'a>, at: &At) {
-        let (kernel, depth) = (self.kernel, self.lane);
-        let axis = kernel.loops[depth].axis;
-        let first = at.ranges[axis][0].clone();
-        e.scope.axes[axis] = Axis::Lanes(first.clone());
-        e.scope.set(e.facts.body.region.params[axis], Value::Affine(first, 1));
-        self.nodes[depth + 1].iter().for_each(|n| e.node(n));
-        if kernel.loops[depth + 1..].iter().all(|l| l.is_unrolled()) {
-            let points: usize = (depth + 1..kernel.loops.len()).filter_map(|k| kernel.iterations(k)).product();
-            e.code.count_fuel(self.sinks.cost * points);
-        }
-        self.inside(e, depth + 1, at, Vec::new());
-    }
-
     /// The positions of both rows' first lanes in a result over the first axes.
-    fn places_of_pair(&self, e: &mut Emitter<'a>, pair: &RowPair, axes: usize) -> [Operand; 2] {
+    pub(super) fn places_of_pair(&self, e: &mut Emitter<'a>, pair: &RowPair, axes: usize) -> [Operand; 2] {
         [0, 1].map(|row| {
             let outer = std::mem::replace(&mut e.scope.axes[pair.axis], Axis::Uniform(pair.rows[row].clone()));
-            let place = self.place(e, axes).0;
+            let place = self.position(e, axes).0;
             e.scope.axes[pair.axis] = outer;
             place
         })
     }
+}
 
-    /// Stores vectors of two rows of a result over the first axes.
-    pub(super) fn store_pair(&self, e: &mut Emitter<'a>, pair: &RowPair, leaf: Leaf, parts: &Parts, axes: usize) {
-        let (lanes, half, mem, size) = (e.code.width.lanes, e.code.width.lanes / 2, stored(leaf.ty), leaf.ty.size());
+impl Emitter<'_> {
+    /// Stores vectors of two rows of a result, which begin at these positions.
+    pub(super) fn store_rows(&mut self, leaf: Leaf, parts: &Parts, starts: &[Operand; 2], masks: &[Operand; 2]) {
+        let (lanes, half, mem, size) =
+            (self.code.width.lanes, self.code.width.lanes / 2, stored(leaf.ty), leaf.ty.size());
         let (whole, part) = (Shape::Vector(lanes).of(mem), Shape::Vector(half));
-        let out = e.code.f.arg(KernelArg::Output(leaf.number));
-        for (row, place) in self.places_of_pair(e, pair, axes).into_iter().enumerate() {
+        let out = self.code.f.arg(KernelArg::Output(leaf.number));
+        for (row, start) in starts.iter().enumerate() {
             let order: Vec<String> = (row * half..(row + 1) * half).map(|k| format!("i32 {k}")).collect();
             let x = put!(
-                e.code.f,
+                self.code.f,
                 "shufflevector {whole} {}, {whole} poison, <{half} x i32> <{}>",
                 parts[0],
                 order.join(", ")
             );
-            let p = put!(e.code.f, "getelementptr {mem}, ptr {out}, i64 {place}");
-            e.code.f.w.line(format_args!(
+            let p = put!(self.code.f, "getelementptr {mem}, ptr {out}, i64 {start}");
+            self.code.f.w.line(format_args!(
                 "call void @llvm.masked.store.{}.p0({} {x}, ptr {p}, i32 {size}, <{half} x i1> {}), !noalias !2",
                 part.suffix(mem),
                 part.of(mem),
-                pair.masks[row]
+                masks[row]
             ));
         }
     }
 
-    /// Loads vectors of two rows of a result over the first axes.
-    pub(super) fn partial_of_pair(&self, e: &mut Emitter<'a>, pair: &RowPair, leaf: Leaf, axes: usize) -> Parts {
-        let out = e.code.f.arg(KernelArg::Output(leaf.number));
-        let places = self.places_of_pair(e, pair, axes);
-        let [x, y] = [0, 1].map(|row| e.code.half_vector(leaf.ty, &out, &places[row], &pair.masks[row], ""));
-        smallvec![e.code.both_halves(leaf.ty, [&x, &y], true)]
-    }
-}
-
-impl Emitter<'_> {
     /// Reads leaves of an array in vectors of two rows; false if all lanes read the same element.
     pub(crate) fn load_of_pair(&mut self, n: &Node, l: &Load) -> bool {
         let Some(pair) = self.scope.pair.clone() else { return false };
@@ -218,17 +196,22 @@ impl Emitter<'_> {
 }
 
 impl VectorCode {
+    /// Loads vectors of two rows, which begin at these positions.
+    pub(super) fn load_rows(
+        &mut self,
+        ty: ScalarType,
+        column: &Operand,
+        starts: &[Operand; 2],
+        masks: &[Operand; 2],
+    ) -> Parts {
+        let [x, y] = [0, 1].map(|row| self.half_vector(ty, column, &starts[row], &masks[row], ""));
+        smallvec![self.both_halves(ty, [&x, &y], true)]
+    }
+
     /// The lanes of a row in memory, as half a vector.
     fn half_vector(&mut self, ty: ScalarType, column: &Operand, at: &Operand, mask: &Operand, scope: &str) -> Operand {
-        let (mem, half) = (stored(ty), Shape::Vector(self.width.lanes / 2));
-        let (vector, flags) = (half.of(mem), half.of("i1"));
-        let p = put!(self.f, "getelementptr {mem}, ptr {column}, i64 {at}");
-        put!(
-            self.f,
-            "call {vector} @llvm.masked.load.{}.p0(ptr {p}, i32 {}, {flags} {mask}, {vector} zeroinitializer){scope}",
-            half.suffix(mem),
-            ty.size()
-        )
+        let p = put!(self.f, "getelementptr {}, ptr {column}, i64 {at}", stored(ty));
+        self.short_vector(ty, &p, self.width.lanes / 2, Some(mask), scope)
     }
 
     /// A vector of two halves: of all their lanes, or of the first lane of each.
